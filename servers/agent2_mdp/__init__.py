@@ -1,1 +1,1 @@
-"""agent2_mdp."""
+"""Writing, checking and previewing `mdp.py`; published priors for it; descriptions of the transforms."""
