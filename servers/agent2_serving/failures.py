@@ -40,7 +40,7 @@ def findings_of(error: ValidationError) -> str:
         given = fault.get("input")
         shown = "" if fault["type"] == "missing" or isinstance(given, dict | list) else f" (got {given!r:.80})"
         lines.append(f"{place}: {fault['msg']}{shown}")
-    return f"{len(lines)} fault(s) in {error.title}: " + "; ".join(lines)
+    return f"{len(lines)} fault(s) in {_subject(error)}: " + "; ".join(lines)
 
 
 def unknown_arguments(given: set[str], known: list[str]) -> str | None:
@@ -53,3 +53,8 @@ def unknown_arguments(given: set[str], known: list[str]) -> str | None:
         near = get_close_matches(stranger, known, n=1)
         parts.append(f"{stranger!r}" + (f" (did you mean {near[0]!r}?)" if near else ""))
     return f"Unknown argument(s): {', '.join(parts)}. Known: {', '.join(known) or 'none'}."
+
+
+def _subject(error: ValidationError) -> str:
+    """Say `arguments` where the SDK's model of a tool's arguments complains, else the name of the schema."""
+    return "arguments" if error.title.endswith("Arguments") else error.title

@@ -177,22 +177,15 @@ def _in_thread(function: Callable[..., Any]) -> Callable[..., Any]:
 
 def _advising(function: Callable[..., Any], error_for: Callable[[Agent2Error], Exception]) -> Callable[..., Any]:
     """Let a foreseen error of a prompt or resource reach the client with its advice."""
-    if inspect.iscoroutinefunction(function):
 
-        @functools.wraps(function)
-        async def call(*args: object, **kwargs: object) -> object:
-            try:
+    @functools.wraps(function)
+    async def call(*args: object, **kwargs: object) -> object:
+        try:
+            if inspect.iscoroutinefunction(function):
                 return await function(*args, **kwargs)
-            except Agent2Error as error:
-                raise error_for(error) from error
-    else:
-
-        @functools.wraps(function)
-        def call(*args: object, **kwargs: object) -> object:
-            try:
-                return function(*args, **kwargs)
-            except Agent2Error as error:
-                raise error_for(error) from error
+            return await anyio.to_thread.run_sync(functools.partial(function, *args, **kwargs))
+        except Agent2Error as error:
+            raise error_for(error) from error
 
     return call
 
@@ -207,18 +200,16 @@ def _resource_error(error: Agent2Error) -> Exception:
 
 def _without_titles(schema: dict[str, Any]) -> dict[str, Any]:
     """Drop the generated titles from a JSON schema: they repeat the names and cost a model tokens."""
-    kept: dict[str, Any] = {}
-    for key, value in schema.items():
-        if key == "title" and isinstance(value, str):
-            continue
-        if key in ("properties", "$defs"):
-            kept[key] = {name: _without_titles(part) for name, part in value.items()}
-        elif isinstance(value, dict) and key not in ("default", "const", "examples"):
-            kept[key] = _without_titles(value)  # pyright: ignore[reportUnknownArgumentType]
-        elif key in ("anyOf", "allOf", "oneOf", "prefixItems"):
-            kept[key] = [_without_titles(part) for part in value]
-        else:
-            kept[key] = value
+    kept = {key: value for key, value in schema.items() if not (key == "title" and isinstance(value, str))}
+    for key in ("properties", "$defs"):
+        if key in kept:
+            kept[key] = {name: _without_titles(part) for name, part in kept[key].items()}
+    for key in ("items", "additionalProperties"):
+        if isinstance(kept.get(key), dict):
+            kept[key] = _without_titles(kept[key])
+    for key in ("anyOf", "allOf", "oneOf", "prefixItems"):
+        if key in kept:
+            kept[key] = [_without_titles(part) for part in kept[key]]
     return kept
 
 
