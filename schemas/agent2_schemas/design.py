@@ -59,6 +59,9 @@ class MdpDesign(Frozen):
     reward_weights: dict[str, float] = Field(
         default_factory=dict, description="Weights of the reward components, as REWARD_WEIGHTS of mdp.py gives them."
     )
+    max_episode_steps: int | None = Field(
+        default=None, ge=1, description="Time limit of the environment, environment steps; `time_left` needs it."
+    )
     environment_observation_space: Space = Field(description="The environment's own observation space.")
     environment_action_space: Space = Field(description="The environment's own action space.")
     observation_space: Space = Field(
