@@ -11,6 +11,7 @@ from agent2_targets.runtime.spaces import SpaceDict, leaf_layout, leaf_values, l
 Array = NDArray[Any]
 STEPS_AT_MOST = 2000
 BYTES_AT_MOST = 256 * 2**20
+EXAMPLE_CHARACTERS = 60
 
 
 class Recorder:
@@ -20,6 +21,9 @@ class Recorder:
         original_rewards: every original reward seen, recorded or not.
         returns: original return of every finished episode.
         lengths: environment steps of every finished episode.
+        steps_in_episode: number of every step in its episode, counted from 1.
+        infos: info of each recorded step, cut down to what is one number.
+        info_examples: the first value seen of every key, shortened.
         terminated_count: finished episodes that ended by termination.
     """
 
@@ -30,9 +34,11 @@ class Recorder:
         self._step_bytes = 2 * _value_bytes(self._leaves["observation"]) + _value_bytes(self._leaves["action"]) + 64
         self._columns: dict[str, list[Any]] = {}
         self.infos: list[dict[str, Any]] = []
+        self.info_examples: dict[str, str] = {}
         self.original_rewards: list[float] = []
         self.returns: list[float] = []
         self.lengths: list[int] = []
+        self.steps_in_episode: list[int] = []
         self.terminated_count = 0
         self.episode = 0
         self._return = 0.0
@@ -57,6 +63,7 @@ class Recorder:
         self.original_rewards.append(original_reward)
         self._return += original_reward
         self._length += 1
+        self.steps_in_episode.append(self._length)
         if len(self.infos) < STEPS_AT_MOST and self.bytes < BYTES_AT_MOST:
             self._keep("observation", observation, "observation")
             self._keep("next_observation", next_observation, "observation")
@@ -64,7 +71,7 @@ class Recorder:
             flags = {"terminated": terminated, "truncated": truncated, "episode": self.episode}
             for name, value in flags.items():
                 self._columns.setdefault(name, []).append(value)
-            self.infos.append(info)
+            self.infos.append(self._trim(info))
         if terminated or truncated:
             self.returns.append(self._return)
             self.lengths.append(self._length)
@@ -75,6 +82,18 @@ class Recorder:
         """Count the next episode from zero."""
         self.episode += self._length > 0
         self._return, self._length = 0.0, 0
+
+    def _trim(self, info: dict[str, Any]) -> dict[str, Any]:
+        """Keep numbers, and of anything else only that it was there: info may hold pictures or the whole world."""
+        kept: dict[str, Any] = {}
+        for key, value in info.items():
+            name = str(key)
+            is_short = is_number(value)
+            if name not in self.info_examples:
+                shown = np.asarray(value).item() if is_short else value
+                self.info_examples[name] = repr(shown)[:EXAMPLE_CHARACTERS]
+            kept[name] = value if is_short else None
+        return kept
 
     def _keep(self, column: str, value: Any, space: str) -> None:
         known = self._leaves[space]
@@ -109,7 +128,7 @@ def numeric_keys(infos: list[dict[str, Any]]) -> list[str]:
     seen: dict[str, bool] = {}
     for info in infos:
         for key, value in info.items():
-            seen[str(key)] = seen.get(str(key), True) and isinstance(key, str) and is_number(value)
+            seen[key] = seen.get(key, True) and is_number(value)
     return [key for key, is_numeric in seen.items() if is_numeric and "/" not in key]
 
 

@@ -9,7 +9,6 @@ from agent2_environment.introspection.recording import Recorder, numeric_keys
 from agent2_targets.runtime.spaces import SpaceDict, leaves, make_flattener
 
 ENTRIES_AT_MOST = 64
-EXAMPLE_CHARACTERS = 60
 INFO_KEYS_AT_MOST = 64
 
 
@@ -72,23 +71,17 @@ def observation_entries(flat: NDArray[np.float64] | None) -> list[dict[str, Any]
     ]
 
 
-def info_keys(infos: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def info_keys(recorder: Recorder) -> list[dict[str, Any]]:
     """Describe the keys of info (fields of `InfoKey`)."""
-    numeric = set(numeric_keys(infos))
-    examples: dict[str, Any] = {}
-    counts: dict[str, int] = {}
-    for info in infos:
-        for key, value in info.items():
-            examples.setdefault(str(key), value)
-            counts[str(key)] = counts.get(str(key), 0) + 1
+    numeric = set(numeric_keys(recorder.infos))
     return [
         {
             "name": name[:200],
             "is_numeric": name in numeric,
-            "presence_fraction": counts[name] / len(infos),
-            "example": repr(np.asarray(example).item() if name in numeric else example)[:EXAMPLE_CHARACTERS],
+            "presence_fraction": sum(name in info for info in recorder.infos) / len(recorder.infos),
+            "example": example,
         }
-        for name, example in list(examples.items())[:INFO_KEYS_AT_MOST]
+        for name, example in list(recorder.info_examples.items())[:INFO_KEYS_AT_MOST]
     ]
 
 

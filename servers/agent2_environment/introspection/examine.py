@@ -1,0 +1,211 @@
+"""The child of `inspect_environment`: start, probe, record, repeat, and report all findings at once."""
+
+import contextlib
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from agent2_environment.introspection.data_findings import (
+    find_in_endings,
+    find_in_features,
+    find_in_observations,
+    find_in_rewards,
+)
+from agent2_environment.introspection.failures import find_failure, user_place
+from agent2_environment.introspection.notes import Notes, resident_bytes
+from agent2_environment.introspection.policies import make_policy
+from agent2_environment.introspection.process_findings import find_in_memory, find_in_output, find_in_start
+from agent2_environment.introspection.recording import Recorder
+from agent2_environment.introspection.repeating import Trajectory, find_about_seeds, find_about_sharing
+from agent2_environment.introspection.source import describe_source
+from agent2_environment.introspection.space_findings import find_in_spaces
+from agent2_environment.introspection.statistics import (
+    episode_statistics,
+    flat_observations,
+    info_keys,
+    observation_entries,
+)
+from agent2_environment.introspection.stepping import Deadlines, EnvironmentFailed, Extent, Stepper
+from agent2_environment.introspection.watch import RawWatch, find_about_integers
+from agent2_sandbox.child import serve_call
+from agent2_targets.runtime.environment import Adapted, BuildError, build_environment
+
+RANDOM_EXTENT = Extent(steps_at_least=1000, seconds_at_most=20.0)
+ZERO_EXTENT = Extent(steps_at_least=200, seconds_at_most=6.0, episodes_wanted=5, seconds_wanted=1.0, steps_wanted=3000)
+SECOND_INSTANCE = "second-instance"
+
+
+def main(payload: dict[str, Any]) -> dict[str, Any]:
+    """Inspect one environment.
+
+    Args:
+        payload: `reference` and `root` for `build_environment`, `folder` to write into, `seed`, and the deadlines
+            `start_seconds`, `step_seconds`, `first_seconds`.
+
+    Returns:
+        `build_error` (code, message, advice, line), or `report` (fields of `EnvironmentReport`), `findings` and
+        `is_complete`.
+    """
+    notes = Notes(Path(payload["folder"]))
+    notes.capture_stdout()
+    try:
+        adapted = _start(notes, payload)
+    except BuildError as error:
+        notes.rest()
+        fields = {"code": error.code, "message": error.message, "advice": error.advice, "line": error.line}
+        return {"build_error": fields}
+    except BaseException as error:  # an import or a constructor may raise anything, SystemExit included
+        notes.rest()
+        place = user_place(error)
+        return {
+            "build_error": {
+                "code": "start-failed",
+                "message": f"Building it raised {type(error).__name__}: {str(error)[:400]}.",
+                "advice": f"Mend {place.get('file', 'the constructor')}"
+                + (f", line {place['line']}: {place.get('text', '')}" if "line" in place else "."),
+                "line": place.get("line"),
+            }
+        }
+    return _Inspection(notes, adapted, payload).run()
+
+
+def _start(notes: Notes, payload: dict[str, Any]) -> Adapted:
+    begun, bytes_before = time.monotonic(), resident_bytes()
+    notes.at("start", 0, payload["start_seconds"])
+    adapted = build_environment(payload["reference"], root=payload["root"])
+    notes.rest()
+    seconds, taken_bytes = time.monotonic() - begun, resident_bytes() - bytes_before
+    find_in_start(notes, seconds, taken_bytes, notes.stdout_bytes())
+    notes.save(
+        observation_space=adapted.observation_space,
+        action_space=adapted.action_space,
+        max_episode_steps=adapted.max_episode_steps,
+        start_seconds=seconds,
+        is_deterministic=None,
+        step_seconds=None,
+        reset_seconds=None,
+        episodes=[],
+        **describe_source(adapted.env.unwrapped),
+    )
+    return adapted
+
+
+class _Inspection:
+    """The phases after the start, in order; each puts its facts on disk before the next one risks the process."""
+
+    def __init__(self, notes: Notes, adapted: Adapted, payload: dict[str, Any]) -> None:
+        self._notes, self._adapted, self._payload = notes, adapted, payload
+        self._seed: int = payload["seed"]
+        self._deadlines = Deadlines(step_seconds=payload["step_seconds"], first_seconds=payload["first_seconds"])
+        self._space = adapted.observation_space
+        self._stepper = Stepper(adapted.env, notes, self._deadlines)
+        self._stdout_before = notes.stdout_bytes()
+
+    def run(self) -> dict[str, Any]:
+        """Go through all phases; a failed call ends them, what was found before it stays."""
+        is_complete = True
+        find_in_spaces(self._notes, self._space, self._adapted.action_space)
+        self._notes.save()
+        try:
+            watch = RawWatch(self._adapted.env.unwrapped, self._notes)
+            self._roll("random", RANDOM_EXTENT)
+            self._roll("zero", ZERO_EXTENT)
+            trajectory = self._repeat(watch)
+            self._second_instance(trajectory)
+        except EnvironmentFailed as failure:
+            is_complete = self._stepper.phase == SECOND_INSTANCE
+            find_failure(self._notes, failure, self._stepper.phase)
+        self._finish()
+        return {"report": self._notes.report, "findings": self._notes.findings, "is_complete": is_complete}
+
+    def _roll(self, policy: str, extent: Extent) -> None:
+        notes, stepper = self._notes, self._stepper
+        recorder = Recorder(self._space, self._adapted.action_space)
+        act = make_policy(policy, self._adapted.env.action_space, self._seed)
+        stepper.phase = policy
+        try:
+            stepper.roll(act, recorder, extent, self._seed)
+        finally:
+            notes.rest()
+            if recorder.infos:
+                self._take_in(policy, recorder)
+            notes.save()
+
+    def _take_in(self, policy: str, recorder: Recorder) -> None:
+        notes, stepper = self._notes, self._stepper
+        arrays = recorder.write(Path(self._payload["folder"]) / f"{policy}.npz")
+        notes.report["episodes"] = [*notes.report["episodes"], episode_statistics(policy, recorder)]
+        notes.report["step_seconds"] = float(np.median(stepper.step_times))
+        notes.report["reset_seconds"] = float(np.median(stepper.reset_times))
+        steps_in_episode = np.array(recorder.steps_in_episode[: len(recorder.infos)])
+        find_in_observations(notes, self._space, arrays, steps_in_episode)
+        find_in_rewards(notes, recorder, is_random=policy == "random")
+        if policy != "random":
+            return
+        flat = flat_observations(self._space, arrays)
+        notes.report["observation_entries"] = observation_entries(flat)
+        notes.report["info_keys"] = info_keys(recorder)
+        # The observation before step n was seen at step number n - 1 of its episode.
+        find_in_features(notes, flat, steps_in_episode - 1)
+        find_in_endings(notes, recorder, self._adapted.max_episode_steps, self._adapted.adaptations)
+        find_in_memory(notes, stepper.memory)
+        find_in_output(notes, self._stdout_before, len(recorder.original_rewards))
+
+    def _repeat(self, watch: RawWatch) -> Trajectory | None:
+        self._stepper.phase = "repeat"
+        trajectory = find_about_seeds(self._notes, self._stepper, watch, self._space, self._seed)
+        self._stepper.phase = "integer-action"
+        seed = self._seed
+        find_about_integers(self._notes, watch, lambda: self._stepper.reset(seed), self._adapted.env.action_space)
+        self._notes.rest()
+        self._notes.save()
+        return trajectory
+
+    def _second_instance(self, trajectory: Trajectory | None) -> None:
+        notes = self._notes
+        self._stepper.phase = SECOND_INSTANCE
+        notes.at(SECOND_INSTANCE, 0, self._payload["start_seconds"])
+        try:
+            adapted = build_environment(self._payload["reference"], root=self._payload["root"])
+        except BaseException as error:  # the refusal may be of any kind
+            notes.rest()
+            find_one_instance(notes, f"{type(error).__name__}: {error}"[:300])
+            return
+        notes.rest()
+        other = Stepper(adapted.env, notes, self._deadlines)
+        other.phase = SECOND_INSTANCE
+        try:
+            if trajectory is not None:
+                find_about_sharing(notes, self._stepper, other, self._space, trajectory, self._seed)
+        except EnvironmentFailed as failure:
+            find_one_instance(notes, str(failure))
+        finally:
+            with contextlib.suppress(Exception):
+                adapted.env.close()
+
+    def _finish(self) -> None:
+        notes = self._notes
+        notes.at("close", 0, self._deadlines.first_seconds)
+        with contextlib.suppress(BaseException):  # closing may fail in any way; nothing is left to lose
+            self._adapted.env.close()
+        notes.rest()
+        notes.save(adaptations=list(self._adapted.adaptations))
+        notes.release_stdout()
+
+
+def find_one_instance(notes: Notes, refusal: str) -> None:
+    """Add the finding that a process can hold one instance only."""
+    notes.find(
+        "one-instance",
+        "warning",
+        f"A second instance in one process is refused: one instance per process. It says: {refusal}",
+        advice="Nothing, where the simulator is made so: each instance gets a process of its own.",
+        evidence=refusal[:200],
+        is_adapted=True,
+    )
+
+
+if __name__ == "__main__":
+    serve_call(main)
