@@ -30,6 +30,10 @@ class Evaluation(Frozen):
     mean_original_return: Metric = Field(default=None, description="Mean of the returns: the score.")
     interquartile_mean: Metric = Field(default=None, description="Mean of the middle half of the returns.")
     std_original_return: Metric = Field(default=None, description="Standard deviation over episodes.")
+    interval_low: Metric = Field(
+        default=None, description="Lower end of the 95 % bootstrap interval of the mean over episodes."
+    )
+    interval_high: Metric = Field(default=None, description="Upper end of that interval.")
     min_original_return: Metric = Field(default=None, description="Smallest return.")
     max_original_return: Metric = Field(default=None, description="Largest return.")
     clipped_action_fraction: Metric = Field(default=None, description="Share of steps whose action had to be clipped.")

@@ -138,6 +138,11 @@ class RunFolder:
         """Evaluations: `<evaluation_id>.json`."""
         return self.root / "evaluations"
 
+    def read_checkpoint_steps(self) -> tuple[int, ...]:
+        """Environment steps of the accepted checkpoints, ascending."""
+        names = (path.stem for path in self.checkpoints.glob("*.safetensors"))
+        return tuple(sorted(int(name) for name in names if name.isdigit()))
+
     def read_specification(self) -> RunSpecification:
         """Read what the run was asked to do.
 

@@ -1,0 +1,289 @@
+"""`agent2 build` and `agent2 resume`: read the options, hold the project, run the pipeline, say what came of it."""
+
+import asyncio
+import os
+import re
+import shutil
+import signal
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import anyio
+import click
+import yaml
+from pydantic import ValidationError
+from rich.console import Console
+from rich.table import Table
+
+from agent2_generator.budget import Clock, parse_budget
+from agent2_generator.built_in import BuiltInDesigner
+from agent2_generator.cli import EXIT_FAILED, EXIT_FINDINGS, EXIT_INTERRUPTED, EXIT_OK, innermost
+from agent2_generator.deliver import explain_interruption
+from agent2_generator.display import Display
+from agent2_generator.findings import print_findings
+from agent2_generator.options import BuildOptions, parse_addresses, parse_parts
+from agent2_generator.pipeline import build as run_pipeline
+from agent2_generator.places import resolve_environment
+from agent2_generator.running import pause_all
+from agent2_generator.servers import SERVER_NAMES, connect_servers
+from agent2_generator.session import ACTOR, Session, used_before
+from agent2_generator.understand import EnvironmentUnfit
+from agent2_schemas import NAME_PATTERN, BuildResult, CorrectableError, NotFound, PrerequisiteError
+from agent2_workspace import Journal, Workspace, build_lock, find_workspace, read_configuration
+
+PAUSE_SECONDS = 15.0
+"""Longest time that pausing runs may take after Ctrl-C."""
+
+
+@click.command()
+@click.argument("environment")
+@click.option("--task", default="", help="What the agent shall do, in words.")
+@click.option("--task-file", type=click.Path(path_type=Path), help="File with the task.")
+@click.option(
+    "--context", "context_file", type=click.Path(path_type=Path), help="File with constraints and prior knowledge."
+)
+@click.option("--budget", default="5m", show_default=True, help="Total budget: 90s, 5m, 2h, or 200k-steps.")
+@click.option("--name", default="", help="Name of the project; made from the environment where missing.")
+@click.option("--workspace", type=click.Path(path_type=Path), help="Folder of all projects.")
+@click.option("--seed", default=0, show_default=True, type=click.IntRange(min=0), help="Root of all seeds.")
+@click.option("--target-return", type=float, help="Return at which the search may stop.")
+@click.option(
+    "--algorithm",
+    type=click.Choice(["PPO", "A2C", "SAC", "TD3", "DQN"], case_sensitive=False),
+    help="Fix the algorithm.",
+)
+@click.option(
+    "--design",
+    "parts",
+    default="",
+    help="Parts that may be designed, e.g. reward,network; the rest stays as published.",
+)
+@click.option("--baseline", type=click.Path(path_type=Path), help="Your own baseline (YAML as in design.yaml).")
+@click.option(
+    "--server", "servers", multiple=True, help="NAME=URL of a server that runs already (HTTP, or SSE ending in /sse)."
+)
+@click.option(
+    "--env-arg", "arguments", multiple=True, help="KEY=VALUE for the environment's constructor (VALUE as JSON)."
+)
+@click.option("--max-episode-steps", type=click.IntRange(min=1), help="Time limit of an episode, environment steps.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object at the end.")
+def build(as_json: bool, workspace: Path | None, **given: Any) -> int:
+    """Build a Target Agent for ENVIRONMENT: a Gymnasium id, module:Class, or FILE.py[:Class]."""
+    place = Workspace(workspace.expanduser().resolve()) if workspace else find_workspace(for_server=False)
+    options = read_options(**given)
+    _refuse_known(place, options.project)
+    return drive(options, place, as_json=as_json)
+
+
+@click.command()
+@click.argument("name")
+@click.option("--workspace", type=click.Path(path_type=Path), help="Folder of all projects.")
+@click.option("--budget", default="", help="New total budget, time used before included.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object at the end.")
+def resume(name: str, workspace: Path | None, budget: str, as_json: bool) -> int:
+    """Go on with an interrupted build; finished runs and answers are not repeated."""
+    place = Workspace(workspace.expanduser().resolve()) if workspace else find_workspace(for_server=False)
+    if not re.fullmatch(NAME_PATTERN, name) or not _is_known(place, name):
+        known = ", ".join(path.parent.name for path in place.root.glob("projects/*/journal.sqlite")) or "none"
+        raise NotFound(
+            f"There is no build {name!r} in {place.root}; builds: {known}.", "Begin one with `agent2 build`."
+        )
+    journal = Journal(place.root / "projects" / name / "journal.sqlite")
+    event = journal.find("options")
+    if event is None:
+        raise NotFound(f"Project {name!r} was not opened by `agent2 build`.", "Begin a build under another --name.")
+    options = BuildOptions.model_validate(event.payload)
+    if budget:
+        options = options.model_copy(update={"budget": parse_budget(budget)})
+    return drive(options, place, as_json=as_json)
+
+
+def read_options(**given: Any) -> BuildOptions:
+    """Check everything a person typed, before anything is started or written.
+
+    Raises:
+        CorrectableError: an option cannot be used.
+        PrerequisiteError: a file cannot be read.
+    """
+    environment, _, keyword_arguments = resolve_environment(given["environment"], given["arguments"])
+    task = given["task"] or _read(given["task_file"], "--task-file")
+    baseline_text = _read(given["baseline"], "--baseline")
+    try:
+        baseline: dict[str, Any] | None = yaml.safe_load(baseline_text) if baseline_text else None
+        if baseline is not None and not isinstance(baseline, dict):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise CorrectableError(f"{given['baseline']} holds no mapping.", "Write it as design.yaml is written.")
+        return BuildOptions(
+            project=given["name"] or _default_name(environment),
+            environment=environment,
+            keyword_arguments=keyword_arguments,
+            max_episode_steps=given["max_episode_steps"],
+            task=task,
+            context=_read(given["context_file"], "--context"),
+            budget=parse_budget(given["budget"]),
+            seed=given["seed"],
+            target_return=given["target_return"],
+            algorithm=given["algorithm"],
+            design_parts=parse_parts(given["parts"])
+            if given["parts"]
+            else BuildOptions.model_fields["design_parts"].default,
+            baseline=baseline,
+            parallel_runs=read_configuration().parallel_runs or len(os.sched_getaffinity(0)),
+            addresses=parse_addresses(given["servers"], SERVER_NAMES),
+        )
+    except yaml.YAMLError as error:
+        raise CorrectableError(f"{given['baseline']} is not valid YAML: {error}.", "Mend it.") from error
+    except ValidationError as error:
+        faults = "; ".join(f"--{str(e['loc'][0]).replace('_', '-')}: {e['msg']}" for e in error.errors())
+        raise CorrectableError(faults, "See `agent2 build --help`.") from error
+
+
+def drive(options: BuildOptions, place: Workspace, *, as_json: bool) -> int:
+    """Hold the project, run the build, print the result; see the exit codes of `cli`."""
+    folder = place.root / "projects" / options.project
+    is_new = not folder.exists()
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise PrerequisiteError(
+            f"The workspace {place.root} cannot be written: {error.strerror or error}.",
+            "Choose a folder of yours with --workspace or AGENT2_WORKSPACE.",
+        ) from error
+    console = Console(stderr=True)
+    try:
+        with build_lock(folder), Display(console) as display:
+            result = asyncio.run(_build(options, place, display))
+    except EnvironmentUnfit as unfit:
+        print_findings(console, unfit.report)
+        if is_new:
+            shutil.rmtree(folder, ignore_errors=True)  # the mended environment may take the same name
+        raise_or_print(unfit, options, as_json=as_json)
+        return EXIT_FINDINGS
+    except BaseException as error:
+        _remove_if_nothing_began(folder, is_new=is_new)
+        raise_or_print(error, options, as_json=as_json)
+        raise
+    _print_result(result, as_json=as_json)
+    return {"delivered": EXIT_OK, "stopped": EXIT_INTERRUPTED}.get(result.state, EXIT_FAILED)
+
+
+async def _build(options: BuildOptions, place: Workspace, display: Display) -> BuildResult:
+    """Connect the servers and run the pipeline; the first Ctrl-C pauses runs and ends with advice."""
+    before = used_before(place.root / "projects" / options.project)
+    clock = Clock(options.budget, used_before_seconds=before)
+    display.watch(clock)
+    display.stage("start the four servers")
+    _, roots, _ = resolve_environment(options.environment, ())
+    interrupted = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        with suppress(NotImplementedError):
+            loop.add_signal_handler(number, interrupted.set)
+    async with connect_servers(workspace=place.root, roots=roots, addresses=options.addresses) as servers:
+        session = Session(options, place, servers, display, BuiltInDesigner(), clock)
+        work = asyncio.create_task(_opened(session))
+        waiter = asyncio.create_task(interrupted.wait())
+        await asyncio.wait({work, waiter}, return_when=asyncio.FIRST_COMPLETED)
+        waiter.cancel()
+        if work.done():
+            return work.result()
+        display.note("stopping: runs save their weights …")
+        work.cancel()
+        with suppress(asyncio.CancelledError, Exception):
+            await work
+        with anyio.move_on_after(PAUSE_SECONDS):
+            await pause_all(session)
+        return explain_interruption(session)
+
+
+async def _opened(session: Session) -> BuildResult:
+    """Run the pipeline once the options are in the journal."""
+    session.journal.append(ACTOR, "options", session.name, session.options, key="options")
+    return await run_pipeline(session)
+
+
+def raise_or_print(error: BaseException, options: BuildOptions, *, as_json: bool) -> None:
+    """With `--json`, a failed build prints its one object too."""
+    if as_json:
+        cause = innermost(error)
+        _print_result(BuildResult(project=options.project, state="failed", message=str(cause)), as_json=True)
+
+
+def _print_result(result: BuildResult, *, as_json: bool) -> None:
+    console = Console()
+    if as_json:
+        click.echo(result.model_dump_json())
+        return
+    if result.state != "delivered":
+        console.print(result.message, markup=False, highlight=False, soft_wrap=True)
+        return
+    table = Table(show_header=False, box=None, padding=(0, 1))
+    interval = ""
+    if result.score_interval_low is not None and result.score_interval_high is not None:
+        interval = f" (95 % interval {result.score_interval_low:,.4g} to {result.score_interval_high:,.4g})"
+    score = (
+        "none"
+        if result.score is None
+        else f"{result.score:,.5g} over {result.score_episodes} held-out episodes{interval}"
+    )
+    table.add_row("Target Agent", result.target)
+    table.add_row("algorithm", result.algorithm)
+    table.add_row("agent score", score)
+    table.add_row("design verdict", f"{result.verdict}. {result.verdict_reason}")
+    if result.target_return_reached is not None:
+        table.add_row("target return", "reached" if result.target_return_reached else "not reached")
+    table.add_row("report", result.report)
+    table.add_row("spent", f"{result.env_steps:,} env steps, {result.seconds:,.0f} s, {result.candidates} candidates")
+    table.add_row("try it", f"python {result.target}/evaluate.py --episodes 20")
+    console.print(table, soft_wrap=True)
+
+
+def _read(path: Path | None, option: str) -> str:
+    if path is None:
+        return ""
+    try:
+        return path.expanduser().read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise CorrectableError(f"{option} {path} cannot be read: {error}.", "Name a text file.") from error
+
+
+def _default_name(environment: str) -> str:
+    """`CartPole-v1` stays; `/folder/warehouse.py:Warehouse` becomes `warehouse`."""
+    stem = Path(environment.rpartition(".py")[0]).stem if ".py" in environment else environment
+    return re.sub(r"[^A-Za-z0-9._-]+", "-", stem).strip("-._")[:64] or "project"
+
+
+def _is_known(place: Workspace, name: str) -> bool:
+    return (place.root / "projects" / name / "journal.sqlite").exists()
+
+
+def _refuse_known(place: Workspace, name: str) -> None:
+    """A build never goes on in a project of an earlier one: that is what resume is for.
+
+    Raises:
+        ProjectBusy: the earlier build runs right now.
+        CorrectableError: it has ended.
+    """
+    if _is_known(place, name):
+        with build_lock(place.root / "projects" / name):
+            pass
+        raise CorrectableError(
+            f"Project {name!r} exists already in {place.root}.",
+            f"Go on with `agent2 resume {name}`, choose another --name, or remove it with `agent2 clean {name} --all`.",
+        )
+
+
+def _remove_if_nothing_began(folder: Path, *, is_new: bool) -> None:
+    """A build that failed before its environment was opened leaves no trace."""
+    if is_new and not (folder / "project.yaml").exists():
+        for leftover in (
+            "journal.sqlite",
+            "journal.sqlite-wal",
+            "journal.sqlite-shm",
+            ".build.lock",
+            ".build.holder",
+            ".open.lock",
+        ):
+            (folder / leftover).unlink(missing_ok=True)
+        with suppress(OSError):
+            folder.rmdir()

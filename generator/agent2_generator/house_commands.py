@@ -1,0 +1,143 @@
+"""Commands about the installation: `doctor`, `clean`, `env list`, `serve`."""
+
+import asyncio
+import importlib.metadata
+import importlib.util
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import click
+from rich.console import Console
+from rich.table import Table
+
+from agent2_generator.cli import EXIT_FAILED, EXIT_OK
+from agent2_generator.places import workspace_option
+from agent2_generator.servers import SERVER_NAMES, connect_servers
+from agent2_schemas import EnvironmentFamilies, PrerequisiteError
+from agent2_workspace import (
+    ProjectFolder,
+    Workspace,
+    build_lock,
+    configuration_file,
+    find_workspace,
+    read_configuration,
+)
+
+_EXTRAS = {
+    "train": ("torch", "tianshou", "tensorboard", "optuna", "safetensors", "jinja2"),
+    "metrics": ("tensorboard", "scipy", "matplotlib", "jinja2"),
+    "mujoco": ("mujoco",),
+    "box2d": ("Box2D",),
+}
+
+
+@click.command()
+@workspace_option
+def doctor(workspace: Workspace | None) -> int:
+    """Check the installation: versions, extras, sandbox, workspace, servers; the exit code is 1 if something is missing."""
+    place = workspace or find_workspace(for_server=False)
+    table = Table(show_header=False, box=None, padding=(0, 1))
+    faults: list[str] = []
+    table.add_row("agent-squared", importlib.metadata.version("agent-squared"), f"Python {sys.version.split()[0]}")
+    for extra, modules in _EXTRAS.items():
+        missing = [name for name in modules if importlib.util.find_spec(name) is None]
+        state = "installed" if not missing else f"missing {', '.join(missing)}: pip install 'agent-squared[{extra}]'"
+        table.add_row(f"extra {extra}", state, "")
+        if missing and extra in ("train", "metrics"):
+            faults.append(extra)
+    sandbox = subprocess.run([sys.executable, "-m", "agent2_sandbox"], capture_output=True, text=True, check=False)
+    table.add_row("sandbox", sandbox.stdout.strip() or sandbox.stderr.strip()[-300:], "")
+    table.add_row("configuration", str(configuration_file()), f"isolation: {read_configuration().isolation}")
+    table.add_row("workspace", str(place.root), _writable(place.root, faults))
+    table.add_row("servers", _answers(place, faults), "")
+    Console().print(table)
+    return EXIT_FAILED if faults else EXIT_OK
+
+
+@click.command()
+@click.argument("name")
+@workspace_option
+@click.option("--all", "everything", is_flag=True, help="Remove the whole project, agent and report included.")
+@click.option("--yes", is_flag=True, help="Do not ask.")
+def clean(name: str, workspace: Workspace | None, everything: bool, yes: bool) -> int:
+    """Free the disk: remove the work folders of ended runs of project NAME; scores, journal, report and agent stay."""
+    place = workspace or find_workspace(for_server=False)
+    root = place.root / "projects" / name
+    folder = ProjectFolder(root) if everything and root.is_dir() else place.project(name)
+    with build_lock(folder.root):
+        doomed = [folder.root] if everything else [folder.run(run).work for run in folder.run_ids()]
+        doomed = [path for path in doomed if path.exists()]
+        size = sum(_size(path) for path in doomed)
+        what = (
+            f"project {name}"
+            if everything
+            else f"the work folders of {len(doomed)} runs (a resume starts unfinished ones anew)"
+        )
+        if doomed and not yes:
+            click.confirm(f"Remove {what}, {size / 2**20:,.0f} MiB?", abort=True)
+        for path in doomed:
+            shutil.rmtree(path)
+    Console().print(f"freed {size / 2**20:,.0f} MiB", highlight=False)
+    return EXIT_OK
+
+
+@click.group()
+def env() -> None:
+    """Environments that can be used here."""
+
+
+@env.command("list")
+@click.argument("family", default="")
+@workspace_option
+def env_list(family: str, workspace: Workspace | None) -> int:
+    """List the families of environments, what is installed, and the line that installs the rest."""
+    place = workspace or find_workspace(for_server=False)
+
+    async def go() -> EnvironmentFamilies:
+        async with connect_servers(workspace=place.root, names=("environment",)) as servers:
+            return await servers.call("environment", "list_environments", EnvironmentFamilies, family=family)
+
+    table = Table(box=None, padding=(0, 1))
+    for heading in ("family", "installed", "environments", "install with"):
+        table.add_column(heading)
+    for each in asyncio.run(go()).families:
+        shown = ", ".join(each.environments if family else each.environments[:6])
+        more = f" … {each.count} in all" if not family and each.count > 6 else ""
+        table.add_row(each.name, "yes" if each.is_installed else "no", shown + more, each.install)
+    Console().print(table)
+    return EXIT_OK
+
+
+@click.command(context_settings={"ignore_unknown_options": True})
+@click.argument("options", nargs=-1, type=click.UNPROCESSED)
+def serve(options: tuple[str, ...]) -> int:
+    """Serve all installed servers from one process over HTTP or SSE; OPTIONS as in `python -m agent2_serving --help`."""
+    return subprocess.run([sys.executable, "-m", "agent2_serving", *options], check=False).returncode
+
+
+def _writable(root: Path, faults: list[str]) -> str:
+    nearest = next(path for path in (root, *root.parents) if path.exists())
+    if os.access(nearest, os.W_OK):
+        return "writable"
+    faults.append("workspace")
+    return "not writable: set AGENT2_WORKSPACE or --workspace"
+
+
+def _answers(place: Workspace, faults: list[str]) -> str:
+    async def go() -> None:
+        async with connect_servers(workspace=place.root):
+            return
+
+    try:
+        asyncio.run(go())
+    except (PrerequisiteError, BaseExceptionGroup) as error:
+        faults.append("servers")
+        return str(error)
+    return f"{', '.join(SERVER_NAMES)} answer"
+
+
+def _size(path: Path) -> int:
+    return sum(file.lstat().st_size for file in path.rglob("*") if file.is_file() and not file.is_symlink())

@@ -1,0 +1,175 @@
+"""Runs as the Generator drives them: side by side, followed to their end, taken up again after an interruption."""
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import anyio
+
+from agent2_generator.budget import FINISH_SECONDS
+from agent2_generator.session import ACTOR, Session
+from agent2_schemas import Evaluation, RunStatus
+
+POLL_SECONDS = 1.0
+EVALUATION_EPISODES = 20
+"""Held-out episodes of one evaluation (diagnosis protocol: at least 20)."""
+_ENDED = ("paused", "finished", "failed", "stopped", "lost")
+_CRASH_RESTARTS = 1
+"""How often a run that crashed by no fault of its candidate's code is started again."""
+
+Rung = Callable[[RunStatus], Awaitable[bool]]
+"""Called once when a run reaches its rung; false ends the run."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunPlan:
+    """One training to be done."""
+
+    candidate_id: str
+    seed_index: int
+    budget_env_steps: int
+    purpose: Literal["search", "verdict"] = "search"
+    rung: Rung | None = None
+    rung_env_steps: int = 0
+
+    @property
+    def key(self) -> str:
+        """Names the training within its project: the same key never trains twice."""
+        return f"{self.candidate_id}-s{self.seed_index}-{self.purpose}-{self.budget_env_steps}"
+
+    @property
+    def label(self) -> str:
+        """How a person sees it."""
+        return f"{self.candidate_id} seed {self.seed_index}"
+
+
+async def train(session: Session, plans: Sequence[RunPlan], *, parallel: int) -> list[RunStatus]:
+    """Train all plans, `parallel` at a time.
+
+    Args:
+        session: the build.
+        plans: what to train, in order of importance.
+        parallel: runs side by side.
+
+    Returns:
+        The final status of each plan, in order. Time that runs out ends runs early, with a checkpoint.
+    """
+    limiter = anyio.CapacityLimiter(parallel)
+    results: dict[int, RunStatus] = {}
+
+    async def one(index: int, plan: RunPlan) -> None:
+        async with limiter:
+            results[index] = await train_one(session, plan)
+
+    async with anyio.create_task_group() as group:
+        for index, plan in enumerate(plans):
+            group.start_soon(one, index, plan)
+    return [results[index] for index in range(len(plans))]
+
+
+async def start(session: Session, plan: RunPlan, *, resume_from: str = "", restart: int = 0) -> RunStatus:
+    """Start a training, or find the one that was started under its key."""
+    status = await session.call(
+        "training",
+        "start_training",
+        RunStatus,
+        candidate=plan.candidate_id,
+        budget_env_steps=plan.budget_env_steps,
+        seed_index=plan.seed_index,
+        purpose=plan.purpose,
+        lease="stop",
+        resume_from=resume_from,
+        idempotency_key=plan.key + (f"#{restart}" if restart else ""),
+    )
+    if status.state not in _ENDED:
+        session.active_runs.add(status.run_id)
+    return status
+
+
+async def train_one(session: Session, plan: RunPlan) -> RunStatus:
+    """Train one plan to its end; interrupted runs are taken up again at their last checkpoint."""
+    resume_from, restart, crashes = "", 0, 0
+    while True:
+        status = await start(session, plan, resume_from=resume_from, restart=restart)
+        status = await _follow(session, plan, status)
+        session.active_runs.discard(status.run_id)
+        session.display.forget(status.run_id)
+        session.clock.env_steps += _own_steps(session, status)
+        session.tick(status.run_id)
+        crashed = status.state == "failed" and status.outcome == "crashed" and "SIGKILL" in status.message
+        interrupted = status.state in ("paused", "stopped", "lost") and not _was_cut(session, status.run_id)
+        if crashed and crashes < _CRASH_RESTARTS:
+            crashes += 1
+        elif not interrupted:
+            return status
+        session.display.note(f"{plan.label}: {status.state} at {_steps(status):,} env steps, taken up again")
+        resume_from = status.run_id if status.checkpoints_env_steps else ""
+        restart += 1
+
+
+async def _follow(session: Session, plan: RunPlan, status: RunStatus) -> RunStatus:
+    rung_is_due = plan.rung is not None
+    while status.state not in _ENDED:
+        status = await check(session, status.run_id, wait_seconds=POLL_SECONDS)
+        session.display.run(plan.label, status)
+        if session.clock.left_seconds < FINISH_SECONDS and status.state not in _ENDED:
+            return await cut(session, status.run_id)
+        if rung_is_due and plan.rung and any(s >= plan.rung_env_steps for s in status.checkpoints_env_steps):
+            rung_is_due = False
+            if not await plan.rung(status):
+                return await cut(session, status.run_id)
+    return status
+
+
+async def check(session: Session, run_id: str, *, wait_seconds: float = 0.0) -> RunStatus:
+    """Ask how a run stands."""
+    return await session.call("training", "check_training", RunStatus, run=run_id, wait_seconds=wait_seconds)
+
+
+async def cut(session: Session, run_id: str) -> RunStatus:
+    """End a run early on purpose: its checkpoints stay, and a resume does not take it up again."""
+    session.journal.append(
+        ACTOR, "run-cut", run_id, {"used_seconds": session.clock.used_seconds}, key=f"run-cut-{run_id}"
+    )
+    await session.call("training", "stop_training", RunStatus, run=run_id, mode="stop")
+    with anyio.move_on_after(15):
+        while (status := await check(session, run_id, wait_seconds=POLL_SECONDS)).state not in _ENDED:
+            pass
+        return status
+    return await check(session, run_id)
+
+
+async def pause_all(session: Session) -> None:
+    """Pause every run in progress; called when a build is interrupted."""
+    for run_id in sorted(session.active_runs):
+        await session.call("training", "stop_training", RunStatus, run=run_id, mode="pause")
+
+
+async def evaluate(
+    session: Session, run_id: str, *, purpose: Literal["selection", "verdict"] = "selection", checkpoint: str = "latest"
+) -> Evaluation:
+    """Score a checkpoint by the trusted evaluator; the state of a failed evaluation is `failed`."""
+    return await session.call(
+        "training", "evaluate_run", Evaluation, may_fail=True, run=run_id, purpose=purpose, checkpoint=checkpoint,
+        episodes=EVALUATION_EPISODES,
+    )  # fmt: skip
+
+
+def has_weights(status: RunStatus) -> bool:
+    """Whether a run left a checkpoint that can be scored."""
+    return bool(status.checkpoints_env_steps) and status.state in ("finished", "stopped", "paused", "running")
+
+
+def _was_cut(session: Session, run_id: str) -> bool:
+    return session.journal.find(f"run-cut-{run_id}") is not None
+
+
+def _steps(status: RunStatus) -> int:
+    return status.progress.env_steps if status.progress else 0
+
+
+def _own_steps(session: Session, status: RunStatus) -> int:
+    """Environment steps of this run alone, without those of the run it was resumed from."""
+    earlier = session.folder.run(status.run_id).read_specification().resume_from
+    before = max(session.folder.run(earlier).read_checkpoint_steps(), default=0) if earlier else 0
+    return max(0, _steps(status) - before)
