@@ -1,0 +1,187 @@
+"""The child that verifies one `mdp.py`: import, contract, behaviour on recorded transitions. Run by `call_child`."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from agent2_mdp.child.calls import call, describe
+from agent2_mdp.child.check_act import check_act, sample_actions
+from agent2_mdp.child.check_incentives import check_incentives
+from agent2_mdp.child.check_observe import check_observe
+from agent2_mdp.child.check_potential import check_action_mask, check_observe_state, check_potential
+from agent2_mdp.child.check_reward import check_reward, reward_arguments
+from agent2_mdp.child.module import Loaded, load
+from agent2_mdp.child.notes import Notes
+from agent2_mdp.child.recording import load_recordings
+from agent2_mdp.child.statistics import spearman
+from agent2_mdp.child.subject import Subject
+from agent2_sandbox.child import serve_call
+from agent2_targets.runtime.failures import TransformError
+from agent2_targets.runtime.pipeline import policy_action_space, policy_observation_space
+from agent2_targets.runtime.spaces import take
+from agent2_targets.runtime.transforms import Transforms
+
+GAMMA = 0.99
+"""Discount of the numeric tests; the run's own is not known yet."""
+TIMED_ROWS = 8
+TIMED_CALLS = 30
+SLOW_SECONDS = 1e-3
+"""A step of all functions that takes longer than this gets a warning."""
+
+
+def main(payload: dict[str, Any]) -> dict[str, Any]:
+    """Verify one file.
+
+    Args:
+        payload: `file`, `recordings` (paths), `observation_space`, `action_space` (the environment's, as JSON),
+            `stateful`, `info_keys`, `known_info_keys`, `max_episode_steps`.
+
+    Returns:
+        `findings`, `levels_passed`, `parts`, `observation_space`, `action_space`, `reward_weights`,
+        `reward_components`, `shaped_correlation_with_original`, `seconds_per_step`, `recorded_transitions`.
+    """
+    notes, file = Notes(), str(payload["file"])
+    recording = load_recordings(payload["recordings"])
+    answer: dict[str, Any] = {"recorded_transitions": len(recording), "levels_passed": [], "reward_components": []}
+    code = Path(file).read_text(encoding="utf-8")
+    loaded = load(file, code, notes)
+    if loaded is None:
+        return answer | {"findings": notes.findings}
+    answer["levels_passed"] = ["import", *([] if notes.has_errors() else ["contract"])]
+    subject = Subject(
+        loaded=loaded,
+        recording=recording,
+        observation_space=payload["observation_space"],
+        action_space=payload["action_space"],
+        stateful=payload["stateful"],
+        info_keys=tuple(payload["info_keys"]),
+        known_info_keys=tuple(payload["known_info_keys"]),
+        notes=notes,
+    )
+    _check_declared(subject, payload.get("max_episode_steps"))
+    answer |= _check_behaviour(subject)
+    answer |= _spaces(subject, file, payload.get("max_episode_steps"))
+    answer["parts"] = list(loaded.functions)
+    answer["reward_weights"] = loaded.weights
+    if not notes.has_errors():
+        answer["levels_passed"].append("behaviour")
+        answer["seconds_per_step"] = _time_step(subject)
+    return answer | {"findings": notes.findings}
+
+
+def _check_declared(subject: Subject, max_episode_steps: int | None) -> None:
+    notes = subject.notes
+    for key in subject.info_keys:
+        if key not in subject.known_info_keys:
+            known = ", ".join(subject.known_info_keys) or "none"
+            message = f"info_keys names {key!r}, but no numeric key of that name was seen; seen: {known}."
+            notes.error("info-key-unknown", message, "Declare only keys of the environment report.")
+    if subject.stateful.get("time_left") and not max_episode_steps:
+        message = "time_left is declared, but the environment has no time limit."
+        notes.error("no-time-limit", message, "Leave time_left out.")
+    if subject.stateful.get("history", 1) > 1 and subject.defines("observe"):
+        length = subject.stateful["history"]
+        message = f"history={length}: observe is handed (batch, {length}, *shape), newest last."
+        notes.note("history-axis", message, line=subject.loaded.at("observe").definition)
+
+
+def _check_behaviour(subject: Subject) -> dict[str, Any]:
+    features = check_observe(subject) if subject.defines("observe") else None
+    if subject.defines("act"):
+        check_act(subject)
+    if subject.defines("action_mask"):
+        check_action_mask(subject)
+    if subject.defines("observe_state"):
+        check_observe_state(subject)
+    answer: dict[str, Any] = {}
+    if subject.defines("reward"):
+        weighted, answer["reward_components"] = check_reward(subject)
+        if weighted is not None:
+            total = np.sum(list(weighted.values()), axis=0)
+            answer["shaped_correlation_with_original"] = spearman(total, subject.recording.original_reward)
+            check_incentives(subject, total)
+    if subject.defines("potential"):
+        check_potential(subject, GAMMA)
+    if features is not None:
+        _check_hidden_state(subject, features)
+    return answer
+
+
+def _check_hidden_state(subject: Subject, features: Any) -> None:
+    """Call `observe` once more, after all other parts: it must not remember what they were handed."""
+    called = call(subject.loaded.file, subject.loaded.functions["observe"], subject.observe_input())
+    if called.error is None and "not-deterministic" not in subject.notes.codes():
+        again = np.asarray(called.value, dtype=np.float64).reshape(len(subject.recording), -1)
+        if again.shape != features.shape or not np.allclose(again, features, rtol=1e-4, atol=1e-6, equal_nan=True):
+            subject.notes.error(
+                "hidden-state",
+                "observe gives other features after the other parts were called: it reads what they left behind.",
+                "Features may depend on the observation alone; rewards are not known when the agent acts.",
+                line=subject.loaded.line("observe"),
+            )
+
+
+def _spaces(subject: Subject, file: str, max_episode_steps: int | None) -> dict[str, Any]:
+    """Let the runtime itself work out what the policy sees and does; what it refuses is an error."""
+    mdp = {
+        "environment_observation_space": subject.observation_space,
+        "environment_action_space": subject.action_space,
+        "stateful": subject.stateful,
+        "max_episode_steps": max_episode_steps,
+    }
+    found: dict[str, Any] = {}
+    for name, give in (("observation_space", policy_observation_space), ("action_space", policy_action_space)):
+        try:
+            found[name] = give(mdp, Transforms.load(file, mdp))
+        except TransformError as error:
+            if not subject.notes.has_errors():
+                advice = "Mend it for an observation of zeros."
+                subject.notes.error("runtime-refuses", str(error), advice, line=error.line)
+        except (ValueError, KeyError, TypeError) as error:
+            if not subject.notes.has_errors():
+                advice = "Declare ACTION_SPACE and act, or another observe."
+                subject.notes.error(f"{name.replace('_', '-')}-unusable", f"{describe(error)}.", advice)
+    return found
+
+
+def _time_step(subject: Subject) -> float:
+    rows = np.arange(min(TIMED_ROWS, len(subject.recording)))
+    recording, loaded = subject.recording, subject.loaded
+    observations = take(recording.observation, rows)
+    actions = sample_actions(subject.designed_action_space, len(rows), np.random.default_rng(0))
+    arguments: dict[str, tuple[Any, ...]] = {
+        "observe": (take(subject.observe_input(), rows),),
+        "act": (actions, observations),
+        "reward": reward_arguments(subject, rows),
+        "potential": (observations,),
+    }
+    seconds = {name: _median_seconds(loaded, name, given) for name, given in arguments.items() if subject.defines(name)}
+    total = sum(seconds.values()) / len(rows)
+    if total > SLOW_SECONDS:
+        slowest = max(seconds, key=lambda name: seconds[name])
+        subject.notes.warning(
+            "slow-step",
+            f"The functions take {total * 1000:.2f} ms for one environment step, {slowest} most of it.",
+            "Use array operations instead of Python loops over rows.",
+            line=loaded.line(slowest),
+        )
+    return total
+
+
+def _median_seconds(loaded: Loaded, name: str, arguments: tuple[Any, ...]) -> float:
+    times: list[float] = []
+    for _ in range(TIMED_CALLS):
+        start = time.perf_counter()
+        call(loaded.file, loaded.functions[name], *arguments)
+        times.append(time.perf_counter() - start)
+        if sum(times) > 1.0:
+            break
+    return float(np.median(times))
+
+
+if __name__ == "__main__":
+    serve_call(main)
