@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import jinja2
+
 from agent2_schemas import BoxSpace, Design, DiscreteSpace
 
 TEMPLATES = Path(__file__).parent / "templates"

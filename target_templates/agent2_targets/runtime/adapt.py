@@ -51,7 +51,7 @@ class CurrentApi(gymnasium.Env[Any, Any]):
         self.metadata = dict(getattr(environment, "metadata", None) or {})
         self.render_mode = getattr(environment, "render_mode", None)
         self.spec = getattr(environment, "spec", None)
-        self._limit, self._elapsed = limit, 0
+        self._limit, self._elapsed, self._steps = limit, 0, 0
         self._is_discrete = isinstance(action_space, gymnasium.spaces.Discrete)
         self._conform = make_conformer(describe_space(observation_space), self._note)
         self._last: Any = None
@@ -71,6 +71,7 @@ class CurrentApi(gymnasium.Env[Any, Any]):
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         """Take one step; always five values."""
+        self._steps += 1
         result = self.environment.step(int(action) if self._is_discrete else action)
         if len(result) == 5:
             observation, reward, terminated, truncated, info = result
@@ -84,7 +85,11 @@ class CurrentApi(gymnasium.Env[Any, Any]):
         if observation is self._last and isinstance(observation, np.ndarray):
             self._note(REUSED)
         self._last = observation
-        return self._conform(observation), reward, bool(terminated), bool(truncated), info
+        try:
+            observation = self._conform(observation)
+        except StepFault as fault:
+            raise StepFault(fault.message, self._steps) from None
+        return observation, reward, bool(terminated), bool(truncated), info
 
     def render(self) -> Any:
         """Draw what the environment draws."""
@@ -103,7 +108,7 @@ class CurrentApi(gymnasium.Env[Any, Any]):
 
     def _from_four(self, result: Any) -> tuple[Any, Any, bool, bool, dict[str, Any]]:
         if len(result) != 4:
-            raise StepFault(f"step returned {len(result)} values, expected 5", self._elapsed + 1)
+            raise StepFault(f"step returned {len(result)} values, expected 5", self._steps)
         observation, reward, done, info = result
         truncated = bool(info.get("TimeLimit.truncated", False))
         self._note(FOUR_VALUES)
@@ -112,12 +117,12 @@ class CurrentApi(gymnasium.Env[Any, Any]):
     def _number(self, reward: Any) -> float:
         if np.ndim(reward):
             if np.size(reward) != 1:
-                raise StepFault(f"the reward has shape {np.shape(reward)}, expected one number", self._elapsed + 1)
+                raise StepFault(f"the reward has shape {np.shape(reward)}, expected one number", self._steps)
             self._note(REWARD_ARRAY)
         try:
             return float(np.squeeze(reward))
         except (TypeError, ValueError) as error:
-            raise StepFault(f"the reward is {reward!r}, expected a number", self._elapsed + 1) from error
+            raise StepFault(f"the reward is {reward!r}, expected a number", self._steps) from error
 
     def _note(self, adaptation: str) -> None:
         if adaptation not in self.adaptations:

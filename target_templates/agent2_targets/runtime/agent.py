@@ -119,7 +119,8 @@ class Agent:
 def load_module(path: Path) -> Any:
     """Load a Python file as a module of its own."""
     spec = importlib.util.spec_from_file_location(f"agent_{path.stem}", path)
-    assert spec is not None and spec.loader is not None
+    if spec is None or spec.loader is None:
+        raise ImportError(f"{path} cannot be read as Python")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module

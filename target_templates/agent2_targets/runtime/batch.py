@@ -97,10 +97,14 @@ class EnvironmentBatch:
             observation: Any = None
             details: dict[str, Any] = {}
             ended = stopped = False
-            while taken < self.action_repeat and not (ended or stopped):
-                observation, reward, ended, stopped, details = environment.step(action)
-                total += float(reward)
-                taken += 1
+            try:
+                while taken < self.action_repeat and not (ended or stopped):
+                    observation, reward, ended, stopped, details = environment.step(action)
+                    total += float(reward)
+                    taken += 1
+            except Exception as error:
+                error.add_note(f"at step {self.steps[row] + taken + 1} of environment {row}")
+                raise
             self._store(parts, row, row, observation)
             rewards[row], terminated[row], truncated[row], env_steps[row] = total, ended, stopped, taken
             for key, (values, present) in info.items():

@@ -25,7 +25,7 @@ SpaceDict = dict[str, Any]
 
 def describe_space(space: gymnasium.Space[Any]) -> SpaceDict:
     """Describe a Gymnasium space as a plain dict; one that is not known becomes `{"kind": "other"}`."""
-    spaces = gymnasium.spaces
+    spaces: Any = gymnasium.spaces
     if isinstance(space, spaces.Box):
         low, high = describe_bound(space.low), describe_bound(space.high)
         return {"kind": "box", "shape": list(space.shape), "dtype": str(space.dtype), "low": low, "high": high}
@@ -42,7 +42,7 @@ def describe_space(space: gymnasium.Space[Any]) -> SpaceDict:
     return {"kind": "other", "description": str(space)}
 
 
-def describe_bound(bound: Array) -> float | None | list[float | None]:
+def describe_bound(bound: Array) -> float | list[float | None] | None:
     """Describe one bound of a box: one number where all entries agree, else one per entry in C order; infinite is None."""
     values = [float(value) if math.isfinite(value) else None for value in np.ravel(bound).tolist()]
     return values[0] if values and all(value == values[0] for value in values) else values
@@ -68,7 +68,8 @@ def to_gymnasium(space: SpaceDict) -> gymnasium.Space[Any]:
     Raises:
         ValueError: the kind is `other` or not known.
     """
-    kind, spaces = space["kind"], gymnasium.spaces
+    kind = space["kind"]
+    spaces: Any = gymnasium.spaces
     if kind == "box":
         low, high = box_bounds(space)
         dtype = np.dtype(space["dtype"])
