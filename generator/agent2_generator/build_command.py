@@ -134,7 +134,7 @@ def read_options(**given: Any) -> BuildOptions:
     except yaml.YAMLError as error:
         raise CorrectableError(f"{given['baseline']} is not valid YAML: {error}.", "Mend it.") from error
     except ValidationError as error:
-        faults = "; ".join(f"--{str(e['loc'][0]).replace('_', '-')}: {e['msg']}" for e in error.errors())
+        faults = "; ".join(f"{_option(str(e['loc'][0]))}: {e['msg']}" for e in error.errors())
         raise CorrectableError(faults, "See `agent2 build --help`.") from error
 
 
@@ -251,6 +251,11 @@ def _default_name(environment: str) -> str:
     """`CartPole-v1` stays; `/folder/warehouse.py:Warehouse` becomes `warehouse`."""
     stem = Path(environment.rpartition(".py")[0]).stem if ".py" in environment else environment
     return re.sub(r"[^A-Za-z0-9._-]+", "-", stem).strip("-._")[:64] or "project"
+
+
+def _option(field: str) -> str:
+    """Name the option that a field of the options comes from."""
+    return {"project": "--name", "environment": "ENVIRONMENT"}.get(field, f"--{field.replace('_', '-')}")
 
 
 def _is_known(place: Workspace, name: str) -> bool:

@@ -1,0 +1,73 @@
+"""The command as a person meets it: wrong input gets one message, an exit code, and leaves nothing."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from agent2_generator.cli import run
+
+
+def explain(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str]:
+    code = run(list(arguments))
+    return code, capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("build", "CartPole-v1", "--budget", "0s"), "leaves nothing to train with"),
+        (("build", "CartPole-v1", "--budget", "soon"), "no budget"),
+        (("build", "missing.py"), "There is no file"),
+        (("build", "CartPole-v1", "--name", "a b"), "--name"),
+        (("build", "CartPole-v1", "--design", "rewards"), "Parts: observation"),
+        (("build", "CartPole-v1", "--server", "trainer=http://x"), "no server address"),
+        (("build", "CartPole-v1", "--task-file", "missing.txt"), "cannot be read"),
+        (("build", "CartPole-v1", "--budgt", "5m"), "Did you mean '--budget'"),
+        (("build", "CartPole-v1", "--algorithm", "PPX"), "PPX"),
+        (("build", "CartPole-v1", "--env-arg", "x"), "no KEY=VALUE"),
+        (("buidl",), "No such command 'buidl'"),
+        (("resume", "nothing"), "There is no build 'nothing'"),
+        (("show", "nothing"), "There is no project 'nothing'"),
+    ],
+)
+def test_wrong_input_gets_one_message_and_code_two(
+    arguments: tuple[str, ...], words: str, capsys: pytest.CaptureFixture[str], workspace_folder: Path
+) -> None:
+    code, text = explain(capsys, *arguments)
+    assert code == 2
+    assert words in text
+    assert "Traceback" not in text
+    assert not workspace_folder.exists()
+
+
+def test_a_workspace_that_cannot_be_written_says_what_to_choose(capsys: pytest.CaptureFixture[str]) -> None:
+    code, text = explain(capsys, "build", "CartPole-v1", "--workspace", "/proc/agent2")
+    assert code == 1
+    assert "--workspace" in text
+
+
+def test_an_unforeseen_error_shows_no_traceback_without_debug(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_: object, **__: object) -> None:
+        raise ZeroDivisionError("planted")
+
+    monkeypatch.setattr("agent2_generator.look_commands.find_workspace", broken)
+    code, text = explain(capsys, "runs")
+    assert code == 1
+    assert "ZeroDivisionError: planted" in text
+    assert "Traceback" not in text
+
+
+def test_help_names_every_command_without_importing_the_protocol() -> None:
+    code = "import sys; from agent2_generator.cli import run; run(['--help']); assert 'mcp' not in sys.modules; assert 'torch' not in sys.modules"
+    shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60).stdout
+    assert all(name in shown for name in ("build", "resume", "inspect", "doctor", "play", "serve"))
+
+
+def test_an_empty_workspace_lists_no_projects(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["runs", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == []
