@@ -16,6 +16,9 @@ class Curve(Frozen):
     nonfinite_count: int = Field(
         default=0, ge=0, description="How many values of the full series were NaN or infinite."
     )
+    hole_count: int = Field(
+        default=0, ge=0, description="Points its neighbours in the log have and it lacks: the writer dropped NaN."
+    )
     points: int = Field(ge=0, description="Points of the full series, before thinning.")
 
 

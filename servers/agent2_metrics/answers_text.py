@@ -1,0 +1,44 @@
+"""The short text of each answer: enough for a reader who never sees the data."""
+
+from agent2_schemas import Curve, RunCurves, RunList
+
+
+def number(value: float | None) -> str:
+    """A number as a person writes it; a dash where it is missing."""
+    return "–" if value is None else f"{value:.4g}"
+
+
+def runs(found: RunList) -> str:
+    """Text of `list_runs`."""
+    if not found.runs:
+        return "No runs yet. Next: start_training."
+    scores = {each.run_id: each for each in found.evaluations}
+    lines: list[str] = []
+    for status in found.runs[-12:]:
+        steps = status.progress.env_steps if status.progress else 0
+        score = scores.get(status.run_id)
+        said = f", score {number(score.mean_original_return)} ({score.purpose})" if score else ""
+        lines.append(
+            f"{status.run_id} ({status.candidate_id}) {status.state} at {steps}/{status.budget_env_steps}{said}"
+        )
+    return f"{len(found.runs)} runs:\n" + "\n".join(lines)
+
+
+def curves(found: RunCurves, missing: list[str]) -> str:
+    """Text of `read_curves`."""
+    head = f"{len(found.curves)} curves of {found.source} ({found.library})"
+    lacking = f"; not in the log: {', '.join(missing)}" if missing else ""
+    lines = [_curve(curve) for curve in found.curves[:8]]
+    return f"{head}{lacking}.\n" + "\n".join(lines)
+
+
+def _curve(curve: Curve) -> str:
+    values = [value for value in curve.values if value is not None]
+    bad = f", {curve.nonfinite_count} not finite" if curve.nonfinite_count else ""
+    holes = f", {curve.hole_count} holes" if curve.hole_count else ""
+    if not values:
+        return f"{curve.name}: no finite value{bad}{holes}"
+    return (
+        f"{curve.name}: {number(values[0])} to {number(values[-1])}, "
+        f"{number(min(values))} to {number(max(values))} over {curve.points} points{bad}{holes}"
+    )

@@ -1,0 +1,1 @@
+"""Ranking a search, and the verdict over both baselines."""

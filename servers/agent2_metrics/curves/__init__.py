@@ -1,0 +1,1 @@
+"""Reading learning curves under canonical names, whatever library wrote the log."""

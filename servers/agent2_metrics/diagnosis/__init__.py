@@ -1,0 +1,1 @@
+"""Rules that turn curves, design and measurements into a cause and a fix."""
