@@ -29,7 +29,7 @@ def test_a_file_wins_over_the_variable(monkeypatch: pytest.MonkeyPatch, tmp_path
 @pytest.mark.parametrize("token", ["", "short", "two words of some length", "schlüssel-mit-umlauten"])
 def test_a_token_that_is_no_secret_is_refused(token: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AGENT2_TOKEN", token)
-    with pytest.raises(PrerequisiteError, match="is no secret.*Make one"):
+    with pytest.raises(PrerequisiteError, match=r"is no secret.*Make one"):
         take_token(None)
 
 
@@ -40,7 +40,7 @@ def test_a_token_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.0.2.1"])
 def test_listening_beyond_this_machine_needs_a_token(host: str) -> None:
-    with pytest.raises(PrerequisiteError, match="no token is set.*AGENT2_TOKEN"):
+    with pytest.raises(PrerequisiteError, match=r"no token is set.*AGENT2_TOKEN"):
         check_exposure(host, None)
     check_exposure(host, TOKEN)
     check_exposure("127.0.0.1", None)
