@@ -1,1 +1,1 @@
-"""agent2_training."""
+"""Training: algorithms, runs, checkpoints, trusted evaluation, export. The server half imports no torch."""

@@ -1,0 +1,142 @@
+"""The evaluator, a child process: it alone holds the environment, the seeds and the sum of the original reward.
+
+It speaks to the policy host by binary frames only and believes nothing it hears. The result goes to a descriptor that
+no other process holds.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import time
+import traceback
+from dataclasses import dataclass
+from typing import Any
+
+import gymnasium
+import numpy as np
+
+from agent2_targets.runtime.environment import build_environment
+from agent2_targets.runtime.failures import BuildError, StepFault
+from agent2_targets.runtime.frames import FrameChannel
+from agent2_targets.runtime.rollout import Rollout, run_episodes
+from agent2_targets.runtime.spaces import Array, Raw
+from agent2_training.evaluation.policy_peer import ActionCheck, EvaluationFailed, PolicyPeer
+
+
+@dataclass(frozen=True, kw_only=True)
+class Job:
+    """What the server asks for, on a descriptor of its own."""
+
+    reference: dict[str, Any]
+    """Environment reference as JSON."""
+    root: str | None
+    """Folder against which file names of the reference resolve."""
+    seeds: list[int]
+    """One per episode."""
+    lockstep: int
+    """Environments side by side."""
+    policy_seconds: float
+    """Longest answer of the policy to one step."""
+    total_seconds: float
+    """Longest evaluation."""
+
+
+class CheckedEnvironment(gymnasium.Wrapper[Any, Any, Any, Any]):
+    """An environment that counts its steps, and those whose action had to be clipped."""
+
+    def __init__(self, environment: gymnasium.Env[Any, Any], row: int, evaluation: EpisodeEvaluation) -> None:
+        """Remember the row, to find its mark in the newest action check."""
+        super().__init__(environment)
+        self._row, self._evaluation = row, evaluation
+
+    def step(self, action: Any) -> Any:
+        """Step the environment; an exception of its own is the environment's fault."""
+        self._evaluation.count_step(self._row)
+        return self.env.step(action)
+
+
+class EpisodeEvaluation:
+    """All episodes of one job."""
+
+    def __init__(self, job: Job, channel: FrameChannel) -> None:
+        """Build the first environment, whose spaces the policy host is told."""
+        self._job, self._channel = job, channel
+        self._count = max(1, min(job.lockstep, len(job.seeds)))
+        self._built = 0
+        self._clipped: Array = np.zeros(self._count, bool)
+        self.env_steps = 0
+        self.clipped_steps = 0
+        self._first = build_environment(job.reference, root=job.root)
+        self._check = ActionCheck(self._first.action_space)
+        self._peer = PolicyPeer(
+            channel, self._count, self._first.observation_space, self._first.action_space, job.policy_seconds
+        )
+
+    def run(self) -> Rollout:
+        """Run every seed's episode once to its end.
+
+        Raises:
+            EvaluationFailed: the policy broke its promise, or the time is over.
+            StepFault: the environment broke the interface.
+        """
+        self._peer.begin()
+        self._end = time.monotonic() + self._job.total_seconds
+        return run_episodes(self._build, self._act, self._job.seeds, count=self._count)
+
+    def count_step(self, row: int) -> None:
+        """Count one environment step of a row, and whether its action was clipped."""
+        self.env_steps += 1
+        self.clipped_steps += bool(self._clipped[row])
+
+    def _build(self) -> gymnasium.Env[Any, Any]:
+        adapted = self._first if not self._built else build_environment(self._job.reference, root=self._job.root)
+        self._built += 1
+        return CheckedEnvironment(adapted.env, self._built - 1, self)
+
+    def _act(self, observation: Raw, reset_mask: Array) -> Raw:
+        if time.monotonic() > self._end:
+            message = f"not all episodes ended within {self._job.total_seconds:.0f} s ({self.env_steps} steps taken)"
+            raise EvaluationFailed("time", f"{message}; does every episode end?")
+        actions, self._clipped = self._check(self._peer.act(reset_mask, observation))
+        return actions
+
+
+def evaluate(job: Job, channel: FrameChannel) -> dict[str, Any]:
+    """Run a job and describe its end as JSON: returns and lengths, or whose fault it was and why."""
+    evaluation: EpisodeEvaluation | None = None
+    try:
+        evaluation = EpisodeEvaluation(job, channel)
+        rollout = evaluation.run()
+    except EvaluationFailed as error:
+        return {"side": error.side, "error": str(error)}
+    except (BuildError, StepFault) as error:
+        return {"side": "environment", "error": str(error)}
+    except Exception as error:
+        traceback.print_exc()
+        return {"side": "environment", "error": f"the environment raised {type(error).__name__}: {error}"}
+    return {
+        "original_returns": list(rollout.original_returns),
+        "lengths": list(rollout.lengths),
+        "env_steps": evaluation.env_steps,
+        "clipped_steps": evaluation.clipped_steps,
+    }
+
+
+def main() -> None:
+    """Read the job, evaluate, write the result."""
+    parser = argparse.ArgumentParser()
+    for name in ("job", "result", "read", "write"):
+        parser.add_argument(f"--{name}", type=int, required=True)
+    options = parser.parse_args()
+    with os.fdopen(options.job, "rb") as file:
+        job = Job(**json.loads(file.read()))
+    os.set_inheritable(options.result, False)
+    result = evaluate(job, FrameChannel(options.read, options.write))
+    with os.fdopen(options.result, "wb") as file:
+        file.write(json.dumps(result).encode())
+
+
+if __name__ == "__main__":
+    main()

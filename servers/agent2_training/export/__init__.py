@@ -1,0 +1,1 @@
+"""Export: the card evaluation, the packed Target Agent, its video."""
