@@ -55,7 +55,7 @@ format: install  ## let ruff rewrite what it can
 	$(BIN)/ruff format $(wildcard $(SOURCES))
 
 docs: install  ## build the documentation into site/
-	$(BIN)/python -m pip install --quiet -c constraints.txt '.[docs]'
+	$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[docs]'
 	$(BIN)/mkdocs build --strict --quiet
 
 clean:  ## remove the environment and everything that was built
