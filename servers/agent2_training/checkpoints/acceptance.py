@@ -129,6 +129,8 @@ def _open_beneath(root: Path, relative: str) -> int:
 def _open_by_steps(root_descriptor: int, relative: str) -> int:
     """Open without openat2 (old kernels): every folder on the way by itself, none through a link."""
     *folders, name = relative.split("/")
+    if ".." in (*folders, name):
+        raise OSError(errno.EXDEV, f"{relative} leaves its folder")
     here = os.dup(root_descriptor)
     try:
         for folder in folders:
