@@ -6,8 +6,14 @@ import anyio
 import pytest
 
 from agent2_serving import LongCalls
+from agent2_serving.long_calls import WAIT_SECONDS
+from agent2_serving.server import ANSWER_SECONDS
 
 pytestmark = pytest.mark.anyio
+
+
+async def test_a_call_waits_less_than_the_deadline_of_an_answer() -> None:
+    assert WAIT_SECONDS + 10 <= ANSWER_SECONDS <= 40
 
 
 async def test_two_callers_of_one_key_start_the_work_once() -> None:
