@@ -56,7 +56,7 @@ def reward_arguments(subject: Subject, rows: Any) -> tuple[Any, ...]:
         info[key], info[f"{key}_present"] = values[rows], present[rows]
     return (
         take(recording.observation, rows),
-        recording.action[rows],
+        take(recording.action, rows),
         take(recording.next_observation, rows),
         recording.original_reward[rows],
         recording.terminated[rows],

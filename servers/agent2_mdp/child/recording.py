@@ -28,7 +28,7 @@ class Recording:
     """Raw observations before the step, one row a transition."""
     next_observation: Raw
     """Raw observations after the step, the true last one at an episode's end."""
-    action: Array
+    action: Raw
     """Actions as the environment took them."""
     original_reward: NDArray[np.float64]
     terminated: NDArray[np.bool_]
@@ -51,7 +51,7 @@ class Recording:
         return Recording(
             observation=take(self.observation, indices),
             next_observation=take(self.next_observation, indices),
-            action=self.action[indices],
+            action=take(self.action, indices),
             original_reward=self.original_reward[indices],
             terminated=self.terminated[indices],
             truncated=self.truncated[indices],
@@ -103,7 +103,7 @@ def _load(path: Path, index: int) -> dict[str, Any]:
         return {
             "observation": take(observation, kept),
             "next_observation": take(_entries(columns, "next_observation"), kept),
-            "action": columns["action"][kept],
+            "action": take(_entries(columns, "action"), kept),
             "original_reward": columns["original_reward"][kept].astype(np.float64),
             "terminated": columns["terminated"][kept].astype(bool),
             "truncated": columns["truncated"][kept].astype(bool),
@@ -144,7 +144,7 @@ def _joined(parts: list[dict[str, Any]], names: tuple[str, ...]) -> Recording:
     return Recording(
         observation=raw("observation"),
         next_observation=raw("next_observation"),
-        action=column("action"),
+        action=raw("action"),
         original_reward=column("original_reward"),
         terminated=column("terminated"),
         truncated=column("truncated"),

@@ -1,0 +1,84 @@
+"""The child that measures, on recorded transitions, the facts that published priors ask for. Run by `call_child`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from agent2_mdp.child.goal import find_goal
+from agent2_mdp.child.recording import Recording, flat_rows, load_recordings
+from agent2_mdp.child.statistics import discounted_returns, is_flat, number
+from agent2_sandbox.child import serve_call
+
+Rows = NDArray[np.float64]
+MAX_ENTRIES = 64
+RIDGE = 1e-6
+
+
+def main(payload: dict[str, Any]) -> dict[str, Any]:
+    """Measure one project's recordings.
+
+    Args:
+        payload: `recordings` (paths), `observation_space` (JSON), `gamma`.
+
+    Returns:
+        `rows`, `return_std`, `return_max_abs`, `step_share` (median change of an entry in one step, in standard
+        deviations), `velocity_gain` (variance of the next change that the last change explains beyond observation and
+        action), `entries` (mean, std, min, max of each of at most 64 flat entries), `goal`; null where unknown.
+    """
+    recording = load_recordings(payload["recordings"])
+    random = recording.rows(np.flatnonzero(recording.source == 0))
+    returns = discounted_returns(random.original_reward, random, float(payload["gamma"]))
+    answer: dict[str, Any] = {
+        "rows": len(recording),
+        "return_std": number(returns.std()),
+        "return_max_abs": number(np.abs(returns).max()),
+        "terminated": int(recording.terminated.sum()),
+        "goal": find_goal(random, payload["observation_space"]),
+        "entries": [],
+        "step_share": None,
+        "velocity_gain": None,
+    }
+    space = payload["observation_space"]
+    if space["kind"] != "box" or len(space["shape"]) != 1 or space["shape"][0] > MAX_ENTRIES:
+        return answer
+    now, following = flat_rows(random.observation), flat_rows(random.next_observation)
+    answer["entries"] = [
+        {"mean": number(c.mean()), "std": number(c.std()), "min": number(c.min()), "max": number(c.max())}
+        for c in now.T
+    ]
+    moving = np.array([not is_flat(column) for column in now.T])
+    if moving.any():
+        change = np.abs(following - now)[:, moving] / now[:, moving].std(axis=0)
+        answer["step_share"] = number(np.median(change.max(axis=1)))
+        answer["velocity_gain"] = _velocity_gain(random, now[:, moving], following[:, moving])
+    return answer
+
+
+def _velocity_gain(recording: Recording, now: Rows, following: Rows) -> float | None:
+    """Fit the next change of each entry with and without the last change; give the largest gain in explained variance."""
+    is_next = recording.episode[1:] == recording.episode[:-1]
+    if is_next.sum() < 10 * now.shape[1]:
+        return None
+    change, last = (following - now)[1:][is_next], (now[1:] - now[:-1])[is_next]
+    here, action = now[1:][is_next], flat_rows(recording.action)[1:][is_next]
+    ones = np.ones((len(here), 1))
+    with_change = _explained(np.concatenate([here, here**2, action, last, ones], axis=1), change)
+    without = _explained(np.concatenate([here, here**2, action, ones], axis=1), change)
+    return number(np.max(with_change - without))
+
+
+def _explained(inputs: Rows, targets: Rows) -> Rows:
+    scale = np.maximum(np.abs(inputs).max(axis=0), 1e-12)
+    scaled = inputs / scale
+    gram = scaled.T @ scaled + RIDGE * len(scaled) * np.eye(scaled.shape[1])
+    weights = np.linalg.solve(gram, scaled.T @ targets)
+    residual = ((targets - scaled @ weights) ** 2).mean(axis=0)
+    variance = targets.var(axis=0)
+    return 1 - residual / np.where(variance > 1e-12, variance, np.inf)
+
+
+if __name__ == "__main__":
+    serve_call(main)
