@@ -6,17 +6,18 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from agent2_targets.packing import add_file, pack_target
+    from agent2_targets.packing import TargetContent, add_file, pack_target
     from agent2_targets.rendering import policy_kind, render_policy
 
 _HOMES = {
+    "TargetContent": "agent2_targets.packing",
     "add_file": "agent2_targets.packing",
     "pack_target": "agent2_targets.packing",
     "policy_kind": "agent2_targets.rendering",
     "render_policy": "agent2_targets.rendering",
 }
 
-__all__ = ["add_file", "pack_target", "policy_kind", "render_policy"]
+__all__ = ["TargetContent", "add_file", "pack_target", "policy_kind", "render_policy"]
 
 
 def __getattr__(name: str) -> Any:

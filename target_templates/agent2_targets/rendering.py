@@ -55,15 +55,20 @@ def render_policy(design: Design) -> str:
         "orthogonal": network.orthogonal_init,
         "initial_log_std": network.initial_log_std,
     }
+    return render_template("policy.py.jinja", **values)
+
+
+def render_template(name: str, **values: Any) -> str:
+    """Give the text of a file of a Target Agent from its template."""
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(TEMPLATES),
         trim_blocks=True,
         lstrip_blocks=True,
         keep_trailing_newline=True,
         undefined=jinja2.StrictUndefined,
-        autoescape=False,
+        autoescape=False,  # the files are Python, Markdown and plain text
     )
-    return environment.get_template("policy.py.jinja").render(**values)
+    return environment.get_template(name).render(**values)
 
 
 ACTIVATIONS = {"tanh": "Tanh", "relu": "ReLU", "elu": "ELU", "leaky_relu": "LeakyReLU", "silu": "SiLU"}

@@ -52,15 +52,22 @@ class Agent:
         self._count = 0
 
     @classmethod
-    def load(cls, folder: str | Path, seed: int | None = None) -> Agent:
-        """Load an agent from its folder: design.yaml, policy.py, mdp.py, weights.safetensors, normaliser.json."""
+    def load(cls, folder: str | Path, seed: int | None = None, weights: str | Path | None = None) -> Agent:
+        """Load an agent from its folder.
+
+        Args:
+            folder: holds design.yaml, policy.py, mdp.py, weights.safetensors, normaliser.json.
+            seed: seed of sampled actions; None takes one from the system.
+            weights: another folder to take weights.safetensors and normaliser.json from.
+        """
         place = Path(folder)
+        learned = place if weights is None else Path(weights)
         design = yaml.safe_load((place / "design.yaml").read_text(encoding="utf-8"))
         policy = load_module(place / "policy.py")
         actor = policy.Actor()
-        actor.load_state_dict(load_file(place / "weights.safetensors"))
+        actor.load_state_dict(load_file(learned / "weights.safetensors"))
         transforms = Transforms.load(place / "mdp.py", design["mdp"])
-        statistics = place / "normaliser.json"
+        statistics = learned / "normaliser.json"
         values = json.loads(statistics.read_text(encoding="utf-8")) if statistics.exists() else None
         return cls(policy, actor, design, transforms, Normaliser.from_dict(values) if values else None, seed)
 

@@ -52,14 +52,15 @@ def split_reference(name: str) -> Source:
 
 
 def resolve_file(place: str, root: str | None) -> Path:
-    """Find an environment's file: under the root, else by its bare name there (a snapshot keeps names only).
+    """Find an environment's file under the root, or by its bare name there: a snapshot holds copies.
 
     Raises:
         BuildError: there is no such file.
     """
     base = Path(root) if root is not None else Path.cwd()
     given = Path(place).expanduser()
-    for candidate in (base / given, base / given.name):
+    places = (base / given, base / given.name)
+    for candidate in reversed(places) if given.is_absolute() and root is not None else places:
         if candidate.is_file():
             return candidate.resolve()
     folder = (base / given).parent
