@@ -44,7 +44,7 @@ async def ask_child(
         is_declared_only=root is None,
         isolation_policy=configuration.isolation,
     )
-    full = {**payload, "folder": str(folder), "root": str(root) if root else None}
+    full: dict[str, object] = {**payload, "folder": str(folder), "root": str(root) if root else None}
     return await call_child(request, full, timeout_seconds=timeout_seconds)
 
 

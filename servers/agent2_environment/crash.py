@@ -13,6 +13,7 @@ from agent2_schemas import Finding
 NOTE_BYTES, PARTIAL_BYTES = 65536, 8 * 2**20
 LOG_CHARACTERS = 300
 FRAME = re.compile(r'File "(?P<file>[^"]+)", line (?P<line>\d+) in (?P<function>\S+)')
+NUMBER = re.compile(r"[0-9]{1,9}(\.[0-9]{1,9})?")
 OWN_WORDS = (
     "/agent2_environment/",
     "/agent2_targets/",
@@ -58,11 +59,11 @@ def read_place(folder: Path, log: str) -> Place:
     stall = _text(folder / STALL_FILE, NOTE_BYTES)
     file, line = _innermost(stall or log)
     is_hang = "Timeout" in stall
-    if len(words) != 3 or not words[1].isdigit() or not re.fullmatch(r"[0-9.]+", words[2]):
+    if len(words) != 3 or not NUMBER.fullmatch(words[1]) or not NUMBER.fullmatch(words[2]):
         return Place(file=file, line=line, is_hang=is_hang)
     return Place(
         phase=words[0][:40],
-        step=int(words[1][:9]),
+        step=int(float(words[1])),
         allowed_seconds=float(words[2]),
         file=file,
         line=line,

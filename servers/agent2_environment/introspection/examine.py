@@ -158,7 +158,7 @@ class _Inspection:
         trajectory = find_about_seeds(self._notes, self._stepper, watch, self._space, self._seed)
         self._stepper.phase = "integer-action"
         seed = self._seed
-        find_about_integers(self._notes, watch, lambda: self._stepper.reset(seed), self._adapted.env.action_space)
+        find_about_integers(self._notes, watch, lambda: self._stepper.reset(seed), self._adapted.action_space)
         self._notes.rest()
         self._notes.save()
         return trajectory

@@ -101,6 +101,12 @@ class Notes:
         sys.stdout.write(head)
         sys.stdout.flush()
 
+    def close(self) -> None:
+        """Close the files; the child's end does it otherwise."""
+        self.rest()
+        self._stall.close()
+        os.close(self._now)
+
 
 def resident_bytes() -> int:
     """Read the resident memory of this process; 0 where the system does not say."""

@@ -6,6 +6,8 @@ from typing import Any
 import gymnasium
 import numpy as np
 
+from agent2_targets.runtime.spaces import SpaceDict, box_bounds, describe_space, leaf_layout
+
 Policy = Callable[[], Any]
 """Gives the next action; it looks at nothing."""
 
@@ -18,27 +20,31 @@ def make_policy(name: str, space: gymnasium.Space[Any], seed: int) -> Policy:
         space: the action space; it is seeded here.
         seed: seed of the random policy.
     """
-    if name == "zero":
-        action = zero_action(space)
-        return lambda: action
     space.seed(seed)
-    return space.sample
+    if name == "random":
+        return space.sample
+    try:
+        action = zero_action(describe_space(space))
+    except ValueError:  # a space that has no zero: one fixed action
+        action = space.sample()
+    return lambda: action
 
 
-def zero_action(space: gymnasium.Space[Any]) -> Any:
-    """Give the action nearest to zero: zero clipped into a Box, the first choice of a Discrete space."""
-    spaces = gymnasium.spaces
-    if isinstance(space, spaces.Box):
-        return np.clip(np.zeros(space.shape), space.low, space.high).astype(space.dtype)
-    if isinstance(space, spaces.Discrete):
-        return space.start
-    if isinstance(space, spaces.MultiDiscrete):
-        return space.start.copy()
-    if isinstance(space, spaces.Dict):
-        return {key: zero_action(part) for key, part in space.spaces.items()}
-    if isinstance(space, spaces.Tuple):
-        return tuple(zero_action(part) for part in space.spaces)
-    if isinstance(space, spaces.MultiBinary):
-        return np.zeros(space.shape, np.int8)
-    space.seed(0)
-    return space.sample()
+def zero_action(space: SpaceDict) -> Any:
+    """Give the action nearest to zero: zero clipped into a box, the first choice of a discrete space.
+
+    Raises:
+        ValueError: the space is no array and no Dict or Tuple of arrays.
+    """
+    kind = space["kind"]
+    if kind == "box":
+        low, high = box_bounds(space)
+        return np.clip(np.zeros(low.shape), low, high).astype(np.dtype(space["dtype"]))
+    if kind == "discrete":
+        return space.get("start", 0)
+    if kind == "dict":
+        return {key: zero_action(part) for key, part in space["spaces"].items()}
+    if kind == "tuple":
+        return tuple(zero_action(part) for part in space["spaces"])
+    shape, dtype = leaf_layout(space)
+    return np.zeros(shape, dtype)

@@ -1,7 +1,7 @@
 """Recorded transitions of a rollout: kept in memory while it runs, written as one .npz file."""
 
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -136,7 +136,9 @@ def is_number(value: Any) -> bool:
     """Whether a value is one real number or boolean."""
     if isinstance(value, bool | int | float | np.bool_ | np.integer | np.floating):
         return True
-    return isinstance(value, np.ndarray) and value.size == 1 and value.dtype.kind in "biuf"
+    return (
+        isinstance(value, np.ndarray) and cast("Array", value).size == 1 and cast("Array", value).dtype.kind in "biuf"
+    )
 
 
 def _column(column: str, key: str) -> str:

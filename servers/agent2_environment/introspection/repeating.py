@@ -145,7 +145,7 @@ def _evidence(parted: int | None, first: Trajectory, second: Trajectory, names: 
 
 
 def _comparable(a: Any, b: Any) -> bool:
-    return isinstance(a, np.ndarray) and a.dtype.kind in "fiu" and a.shape == b.shape and a.size > 0
+    return not isinstance(a, str) and np.shape(a) == np.shape(b) and np.size(a) > 0
 
 
 def _copies(observation: Any, space: SpaceDict) -> tuple[Any, ...]:
@@ -158,7 +158,7 @@ def _is_numeric(value: Any) -> bool:
 
 
 def _agree(a: Any, b: Any) -> bool:
-    if isinstance(a, np.ndarray | float):
+    if not isinstance(a, bool | str):
         return np.shape(a) == np.shape(b) and bool(np.allclose(a, b, rtol=TOLERANCE, atol=TOLERANCE, equal_nan=True))
     return bool(a == b)
 

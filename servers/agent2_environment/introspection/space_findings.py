@@ -56,12 +56,12 @@ def _observation(notes: Notes, space: SpaceDict) -> None:
             is_adapted=True,
         )
     if is_image(space):
-        shape = next(leaf["shape"] for leaf in leaves(space).values() if len(leaf.get("shape", ())) == 3)
-        layout = "height × width × channel" if shape[-1] <= min(shape[:2]) else "channel × height × width"
+        shape: list[int] = next(leaf["shape"] for leaf in leaves(space).values() if len(leaf.get("shape", ())) == 3)
+        layout = "height x width x channel" if shape[-1] <= min(shape[:2]) else "channel x height x width"
         notes.find(
             "image-observation",
             "note",
-            f"The observation is an image of {' × '.join(map(str, shape))} ({layout}), {int(np.prod(shape))} values.",
+            f"The observation is an image of {' x '.join(map(str, shape))} ({layout}), {int(np.prod(shape))} values.",
             advice="Use a convolutional network with channels first and values scaled to 0 … 1, or design `observe`.",
             evidence=_short(space),
         )

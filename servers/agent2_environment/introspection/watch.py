@@ -3,9 +3,8 @@
 import inspect
 import random
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
-import gymnasium
 import numpy as np
 
 from agent2_environment.introspection.notes import Notes
@@ -43,11 +42,12 @@ class RawWatch:
     def _reset(self, *args: Any, **kwargs: Any) -> Any:
         self.scramble()
         self.step_number = 0
-        result = self._reset_raw(*args, **kwargs)
-        if isinstance(result, tuple) and len(result) == 2 and isinstance(result[1], dict):
-            self._look_at_observation(result[0])
+        result: Any = self._reset_raw(*args, **kwargs)
+        parts = _as_tuple(result)
+        if len(parts) == 2 and isinstance(parts[1], dict):
+            self._look_at_observation(parts[0])
         elif not _is_value_of(self._space, result):
-            self._look_at_observation(result[0] if isinstance(result, tuple) and result else result)
+            self._look_at_observation(parts[0] if parts else result)
         else:
             self._notes.find(
                 "reset-without-info",
@@ -63,10 +63,9 @@ class RawWatch:
     def _step(self, action: Any) -> Any:
         self.step_number += 1
         self._steps += 1
-        result = self.step_raw(action)
-        if not isinstance(result, tuple):
-            return result
-        if len(result) == 4:
+        result: Any = self.step_raw(action)
+        parts = _as_tuple(result)
+        if len(parts) == 4:
             self._notes.find(
                 "four-value-step",
                 "warning",
@@ -76,10 +75,10 @@ class RawWatch:
                 is_adapted=True,
                 step=self.step_number,
             )
-        if len(result) in (4, 5):
-            self._look_at_reward(result[1])
-            self._look_at_flags(result)
-            self._look_at_observation(result[0])
+        if len(parts) in (4, 5):
+            self._look_at_reward(parts[1])
+            self._look_at_flags(parts)
+            self._look_at_observation(parts[0])
         return result
 
     def _look_at_reward(self, original_reward: Any) -> None:
@@ -175,13 +174,13 @@ class RawWatch:
         self._previous[key] = (value, value.copy())
 
 
-def find_about_integers(notes: Notes, watch: RawWatch, reset: Callable[[], Any], action_space: Any) -> None:
+def find_about_integers(notes: Notes, watch: RawWatch, reset: Callable[[], Any], action_space: SpaceDict) -> None:
     """Hand one NumPy integer to the unadapted `step`, after Python integers have worked."""
-    if not isinstance(action_space, gymnasium.spaces.Discrete):
+    if action_space["kind"] != "discrete":
         return
     reset()
     try:
-        watch.step_raw(np.int64(action_space.start))
+        watch.step_raw(np.int64(action_space["start"]))
     except BaseException as error:  # whatever it raises: Python integers worked
         notes.find(
             "python-int-action",
@@ -223,10 +222,14 @@ def _signature(notes: Notes, reset: Callable[..., Any]) -> None:
 def _is_value_of(space: SpaceDict, value: Any) -> bool:
     """Whether a returned value is shaped like the space itself, so that nothing stands beside it."""
     if space["kind"] == "tuple":
-        return isinstance(value, tuple) and len(value) == len(space["spaces"])
+        return len(_as_tuple(value)) == len(space["spaces"])
     if space["kind"] == "dict":
         return isinstance(value, dict)
     return not isinstance(value, tuple)
+
+
+def _as_tuple(value: Any) -> tuple[Any, ...]:
+    return cast("tuple[Any, ...]", value) if isinstance(value, tuple) else ()
 
 
 def _nothing() -> None:
