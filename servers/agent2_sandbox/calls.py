@@ -1,15 +1,11 @@
 """One question to a child process and its answer."""
 
-import json
-import os
-import tempfile
-from pathlib import Path
-
 import anyio
+import anyio.to_thread
 
-from agent2_sandbox.peers import child_environment, python_command
-from agent2_sandbox.probing import probe_isolation
-from agent2_sandbox.request import ChildAnswer, ChildFailed, ProcessRequest
+from agent2_sandbox.peers import allowed_isolation
+from agent2_sandbox.questions import LATE_SECONDS, Question
+from agent2_sandbox.request import ChildAnswer, ProcessRequest
 
 
 async def call_child(request: ProcessRequest, payload: dict[str, object], *, timeout_seconds: float) -> ChildAnswer:
@@ -22,27 +18,14 @@ async def call_child(request: ProcessRequest, payload: dict[str, object], *, tim
 
     Raises:
         ChildFailed: it ended without an answer, or its function raised.
+        PrerequisiteError: free-form code, and no boundary on this machine.
     """
-    with tempfile.TemporaryFile() as source, tempfile.TemporaryFile() as sink:
-        source.write(json.dumps(payload).encode())
-        source.seek(0)
-        descriptors = (source.fileno(), sink.fileno())
-        environment = child_environment(request) | {"AGENT2_CHILD": f"input={descriptors[0]},output={descriptors[1]}"}
-        folder = request.working_directory or request.writable or Path(tempfile.gettempdir())
-        try:
-            with anyio.fail_after(timeout_seconds):
-                ended = await anyio.run_process(
-                    python_command(request), check=False, cwd=folder, env=environment, pass_fds=descriptors,
-                    stderr=-2,
-                )  # fmt: skip
-        except TimeoutError as error:
-            raise ChildFailed("time_limit", f"no answer within {timeout_seconds:g} s.") from error
-        log = ended.stdout.decode(errors="replace")
-        size = os.fstat(descriptors[1]).st_size
-        if not size:
-            raise ChildFailed("crashed", f"the process ended with code {ended.returncode} without an answer.", log)
-        sink.seek(0)
-        answer = json.loads(sink.read())
-    if "error" in answer:
-        raise ChildFailed("crashed", answer["error"], log, answer.get("line"))
-    return ChildAnswer(value=answer["value"], log=log, peak_memory_bytes=0, isolation=probe_isolation())
+    isolation = await anyio.to_thread.run_sync(allowed_isolation, request)
+    question = Question(request, payload, isolation, timeout_seconds)
+    try:
+        with anyio.move_on_after(timeout_seconds + LATE_SECONDS):
+            await anyio.wait_readable(question.supervised.done_descriptor)
+        return question.answer()
+    finally:
+        with anyio.CancelScope(shield=True):
+            await anyio.to_thread.run_sync(question.close)

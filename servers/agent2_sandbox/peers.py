@@ -1,63 +1,91 @@
 """A child that talks over descriptors which the caller made."""
 
-import subprocess
-import sys
-import tempfile
-from pathlib import Path
+from types import TracebackType
+from typing import Self, cast
 
+from agent2_sandbox.probing import isolation_advice, probe_isolation
 from agent2_sandbox.request import ProcessRequest
-from agent2_schemas import Isolation, Outcome
+from agent2_sandbox.starting import Folder, Supervised, build_specification
+from agent2_schemas import Isolation, Outcome, PrerequisiteError
 
 
-def python_command(request: ProcessRequest) -> list[str]:
-    """Give the command line of a request."""
-    return [sys.executable, "-I", "-B", "-m", request.module, *request.arguments]
+def allowed_isolation(request: ProcessRequest) -> Isolation:
+    """Give the tier in which this request may run here.
 
-
-def child_environment(request: ProcessRequest) -> dict[str, str]:
-    """Give the whole environment of a child: nothing of ours is handed on."""
-    return {
-        "PATH": f"{Path(sys.prefix) / 'bin'}:/usr/bin:/bin", "HOME": tempfile.gettempdir(), "MUJOCO_GL": "egl",
-        "SDL_VIDEODRIVER": "dummy", "SDL_AUDIODRIVER": "dummy", "PYGAME_HIDE_SUPPORT_PROMPT": "1",
-        "OMP_NUM_THREADS": "1", "MPLBACKEND": "Agg", **request.environment,
-    }  # fmt: skip
+    Raises:
+        PrerequisiteError: free-form code, and no boundary on this machine that a person has not waived.
+    """
+    isolation = probe_isolation()
+    if isolation.tier == "D" and not request.is_declared_only and request.isolation_policy == "require":
+        raise PrerequisiteError(
+            "Generated code is not run here, because this machine has no sandbox that holds.", isolation_advice()
+        )
+    if request.grants:
+        granted = tuple(f"granted by the user's configuration: {grant}" for grant in request.grants)
+        isolation = isolation.model_copy(update={"not_enforced": isolation.not_enforced + granted})
+    return isolation
 
 
 class Peer:
     """A running process with which the caller shares descriptors."""
 
-    def __init__(self, process: subprocess.Popen[bytes], isolation: Isolation) -> None:
-        """Hold the process."""
-        self._process = process
-        self.isolation = isolation
+    def __init__(self, request: ProcessRequest, pass_fds: tuple[int, ...]) -> None:
+        """Start it."""
+        self.isolation = allowed_isolation(request)
+        self._folder = Folder()
+        self._end: tuple[Outcome, str, str] | None = None
+        self.peak_memory_bytes = 0
+        specification = build_specification(
+            request, self.isolation, kind="peer", lease="stop", status_file=self._folder.path / "status.json",
+            log_file=self._folder.path / "log", scratch=self._folder.scratch, pass_fds=pass_fds,
+        )  # fmt: skip
+        self._supervised = Supervised(specification)
 
     def wait(self, timeout_seconds: float | None = None) -> bool:
         """Wait until it has ended; False where it still runs after `timeout_seconds`."""
-        try:
-            self._process.wait(timeout_seconds)
-        except subprocess.TimeoutExpired:
-            return False
-        return True
+        if self._end is None and self._supervised.wait(timeout_seconds):
+            self._collect()
+        return self._end is not None
 
     def stop(self) -> None:
-        """End it, with its whole tree."""
-        self._process.kill()
-        self._process.wait()
+        """End it, with its whole tree; all well where it has ended already."""
+        if self._end is None:
+            self._supervised.end()
+            self._supervised.wait(15.0)
+            self._collect()
 
     def failure(self) -> tuple[Outcome, str, str] | None:
-        """Tell how it ended, as (outcome, message, log); None while it runs and where all went well."""
-        code = self._process.poll()
-        return None if not code else ("crashed", f"the process ended with code {code}.", "")
+        """Tell how it ended, as (outcome, message, log); None while it runs, where all went well, or where we ended it."""
+        self.wait(0)
+        return None if self._end is None or self._end[0] in ("ok", "server_gone") else self._end
+
+    def _collect(self) -> None:
+        status, log = self._supervised.status(), self._supervised.log()
+        if status is None:
+            self._end = ("supervisor_died", "the supervisor ended without a status.", log)
+        else:
+            self._end = (cast("Outcome", status["outcome"]), str(status["message"]), log)
+            self.peak_memory_bytes = cast("int", status["peak_memory_bytes"])
+        self._supervised.close()
+        self._folder.remove()
+
+    def __enter__(self) -> Self:
+        """Give itself."""
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """End it."""
+        self.stop()
 
 
 def start_peer(request: ProcessRequest, *, pass_fds: tuple[int, ...]) -> Peer:
-    """Start a process that inherits `pass_fds` under the same numbers; name them in its arguments."""
-    process = subprocess.Popen(
-        python_command(request),
-        stdin=subprocess.DEVNULL,
-        stdout=sys.stderr,
-        env=child_environment(request),
-        pass_fds=pass_fds,
-        cwd=request.working_directory or request.writable or tempfile.gettempdir(),
-    )
-    return Peer(process, Isolation(tier="D"))
+    """Start a process that inherits `pass_fds` under the same numbers; name them in its arguments.
+
+    Close your own copies of the child's ends afterwards. The stall limit counts from its first heartbeat, if it sends any.
+
+    Raises:
+        PrerequisiteError: free-form code, and no boundary on this machine.
+    """
+    return Peer(request, pass_fds)

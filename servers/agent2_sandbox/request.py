@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
 
@@ -14,6 +14,15 @@ IsolationPolicy = Literal["require", "best_effort"]
 
 def _policy_of_this_server() -> IsolationPolicy:
     return "best_effort" if os.environ.get("AGENT2_ISOLATION") == "best_effort" else "require"
+
+
+def _grants_of_this_server() -> tuple[str, ...]:
+    named = os.environ.get("AGENT2_GRANTS", "").split(",")
+    return tuple(grant for grant in GRANTS if grant in named)
+
+
+GRANTS = ("gpu", "display", "network")
+"""What a person may allow beyond the usual, in the user's configuration."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,7 +63,8 @@ class ProcessRequest:
         limits: limits of the process tree.
         environment: further environment variables; never secrets.
         is_declared_only: nothing that a model or a stranger wrote runs in it, so that any tier will do.
-        isolation_policy: what to do where this machine has no boundary.
+        isolation_policy: what to do where this machine has no boundary; `$AGENT2_ISOLATION` of the server by default.
+        grants: what a person allowed beyond the usual, of `GRANTS`; `$AGENT2_GRANTS` of the server by default.
     """
 
     module: str
@@ -66,6 +76,14 @@ class ProcessRequest:
     environment: Mapping[str, str] = field(default_factory=dict[str, str])
     is_declared_only: bool = False
     isolation_policy: IsolationPolicy = field(default_factory=_policy_of_this_server)
+    grants: tuple[str, ...] = field(default_factory=_grants_of_this_server)
+
+
+def timed(request: ProcessRequest, wall_seconds: float) -> ProcessRequest:
+    """Give the request with a limit on its wall time, unless it has a shorter one."""
+    limits = request.limits
+    shorter = wall_seconds if limits.wall_seconds is None else min(wall_seconds, limits.wall_seconds)
+    return replace(request, limits=replace(limits, wall_seconds=shorter))
 
 
 @dataclass(frozen=True, kw_only=True)
