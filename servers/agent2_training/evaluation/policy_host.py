@@ -6,6 +6,7 @@ import argparse
 import json
 import os
 import sys
+import traceback
 from typing import Any
 
 import numpy as np
@@ -65,6 +66,12 @@ class PolicyHost:
             sys.stderr.write(f"warm-up: {type(error).__name__}: {error}\n")
 
 
+def leave(code: int) -> None:
+    """End without the slow teardown of the libraries."""
+    sys.stderr.flush()
+    os._exit(code)
+
+
 def main() -> None:
     """Serve until the evaluator closes its end."""
     parser = argparse.ArgumentParser()
@@ -80,8 +87,11 @@ def main() -> None:
         PolicyHost(channel, options.folder, options.mode == "deterministic", options.seed).run()
     except FrameError as error:
         sys.stderr.write(f"the evaluator left: {error}\n")
-        sys.stderr.flush()
-        os._exit(0)
+        leave(0)
+    except Exception:
+        channel.close()  # at once: the evaluator need not wait for the end of this process
+        traceback.print_exc()
+        leave(1)
 
 
 if __name__ == "__main__":

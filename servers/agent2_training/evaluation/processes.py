@@ -10,7 +10,7 @@ import anyio
 import anyio.to_thread
 import yaml
 
-from agent2_sandbox import Limits, Peer, ProcessRequest, start_peer
+from agent2_sandbox import Limits, Peer, ProcessRequest, probe_isolation, start_peer
 from agent2_schemas import Agent2Error, Isolation
 from agent2_workspace import read_configuration
 
@@ -76,6 +76,7 @@ async def run_processes(
     policy: Peer | None = None
     try:
         wall_seconds = deadlines.total_seconds + START_SECONDS
+        await anyio.to_thread.run_sync(probe_isolation)
         # Started on the event loop's own thread: a sandbox dies with the thread that started it.
         policy = start_peer(_policy_request(policy_folder, mode, pipes, wall_seconds), pass_fds=pipes.of_policy)
         evaluator = start_peer(_evaluator_request(environment, pipes, wall_seconds), pass_fds=pipes.of_evaluator)
