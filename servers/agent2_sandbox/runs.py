@@ -3,10 +3,10 @@
 import contextlib
 import json
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from time import monotonic, sleep
-from typing import Literal
+from typing import Any, Literal
 
 from agent2_sandbox.peers import allowed_isolation
 from agent2_sandbox.processes import is_alive
@@ -107,22 +107,23 @@ def read_run_process(status_file: Path) -> RunProcess:
     Raises:
         NotFound: nothing was ever started there.
     """
-    data = _read(status_file)
-    if data["ended_at"] is None and not is_alive(data["supervisor_pid"], data["supervisor_created"]):
-        data = _read(status_file)  # it may have ended well between the two looks
-        if data["ended_at"] is None:
-            data |= {"state": "lost", "outcome": "supervisor_died", "message": "supervisor_died: " + _LOST}
-    if data["state"] not in ("running", "queued"):
+    process = _read(status_file)
+    if process.ended_at is None and not is_alive(process.supervisor_pid, process.supervisor_created):
+        process = _read(status_file)  # it may have ended well between the two looks
+        if process.ended_at is None:
+            process = replace(process, state="lost", outcome="supervisor_died", message=f"supervisor_died: {_LOST}")
+    if process.state not in ("running", "queued"):
         _let_go(status_file)
-    return RunProcess(**{**data, "isolation": Isolation.model_validate(data["isolation"])})
+    return process
 
 
 _LOST = "the process that watched this run is gone, and the run with it; its checkpoints are kept."
 
 
-def _read(status_file: Path) -> dict[str, object]:
+def _read(status_file: Path) -> RunProcess:
     try:
-        return json.loads(status_file.read_text(encoding="utf-8"))
+        data: dict[str, Any] = json.loads(status_file.read_text(encoding="utf-8"))
+        return RunProcess(**{**data, "isolation": Isolation.model_validate(data["isolation"])})
     except FileNotFoundError as error:
         raise NotFound(f"No process was started for {status_file.parent.name}.") from error
 

@@ -2,7 +2,7 @@
 
 import json
 from dataclasses import asdict, dataclass, field
-from typing import Literal
+from typing import Any, Literal, cast
 
 Kind = Literal["run", "call", "peer"]
 Tier = Literal["A", "B", "C", "D"]
@@ -68,8 +68,11 @@ class Specification:
     @classmethod
     def from_line(cls, line: bytes) -> "Specification":
         """Read what `to_line` gave; lists become tuples again."""
-        data = json.loads(line)
-        return cls(**{key: tuple(value) if isinstance(value, list) else value for key, value in data.items()})
+        data: dict[str, Any] = json.loads(line)
+        for key, value in data.items():
+            if isinstance(value, list):
+                data[key] = tuple(cast("list[Any]", value))
+        return cls(**data)
 
     @property
     def paths(self) -> tuple[str, ...]:
