@@ -1,5 +1,8 @@
 """Reading TensorBoard event files into canonical series; runs in a child process, because workers write the files."""
 
+# pyright: reportUnknownMemberType=false, reportUnknownArgumentType=false, reportUnknownVariableType=false, reportAttributeAccessIssue=false
+# TensorBoard ships no types for its protocol buffers.
+
 import os
 from collections import defaultdict
 from collections.abc import Iterator

@@ -5,7 +5,15 @@ import numpy as np
 from agent2_metrics.curves.canonical import RLLIB
 from agent2_metrics.diagnosis.facts import Facts, Missing
 from agent2_metrics.diagnosis.rule import (
-    GAMMA, LEARNING_RATE, LOG_STD, NORMALISE_OBSERVATION, REWARD_SCALE, Evidence, RuleBook, times, to,
+    GAMMA,
+    LEARNING_RATE,
+    LOG_STD,
+    NORMALISE_OBSERVATION,
+    REWARD_SCALE,
+    Evidence,
+    RuleBook,
+    times,
+    to,
 )  # fmt: skip
 from agent2_schemas import BoxSpace
 

@@ -4,7 +4,16 @@ import numpy as np
 
 from agent2_metrics.diagnosis.facts import Facts, Missing
 from agent2_metrics.diagnosis.rule import (
-    BATCH, ENTROPY, LEARNING_RATE, LOG_STD, MINIBATCH, SCHEDULE, Evidence, RuleBook, times, to,
+    BATCH,
+    ENTROPY,
+    LEARNING_RATE,
+    LOG_STD,
+    MINIBATCH,
+    SCHEDULE,
+    Evidence,
+    RuleBook,
+    times,
+    to,
 )  # fmt: skip
 
 BOOK = RuleBook()

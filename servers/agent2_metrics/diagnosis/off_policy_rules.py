@@ -4,7 +4,15 @@ import numpy as np
 
 from agent2_metrics.diagnosis.facts import Facts, Missing
 from agent2_metrics.diagnosis.rule import (
-    GRADIENT_NORM, LAYER_NORM, LEARNING_RATE, NORMALISE_OBSERVATION, REWARD_SCALE, Evidence, RuleBook, times, to,
+    GRADIENT_NORM,
+    LAYER_NORM,
+    LEARNING_RATE,
+    NORMALISE_OBSERVATION,
+    REWARD_SCALE,
+    Evidence,
+    RuleBook,
+    times,
+    to,
 )  # fmt: skip
 from agent2_schemas import DQNHyperparameters, OffPolicy, OnPolicy, PPOHyperparameters
 

@@ -4,8 +4,22 @@ import numpy as np
 
 from agent2_metrics.diagnosis.facts import Facts, Missing, longest_stretch, rolling_median
 from agent2_metrics.diagnosis.rule import (
-    BATCH, CRITIC_SIZES, ENTROPY, EPOCHS, GAMMA, LEARNING_RATE, LOG_STD, MINIBATCH, NORMALISE_OBSERVATION,
-    NORMALISE_RETURN, REWARD_SCALE, SCHEDULE, Evidence, RuleBook, times, to,
+    BATCH,
+    CRITIC_SIZES,
+    ENTROPY,
+    EPOCHS,
+    GAMMA,
+    LEARNING_RATE,
+    LOG_STD,
+    MINIBATCH,
+    NORMALISE_OBSERVATION,
+    NORMALISE_RETURN,
+    REWARD_SCALE,
+    SCHEDULE,
+    Evidence,
+    RuleBook,
+    times,
+    to,
 )  # fmt: skip
 
 BOOK = RuleBook()

@@ -1,5 +1,8 @@
 """Rules on the reward: no signal, dominance, hacking, idle and suicidal optima, sparse rewards (20-22, 24, 30, 31)."""
 
+# pyright: reportUnknownMemberType=false, reportUnknownArgumentType=false, reportUnknownVariableType=false, reportAttributeAccessIssue=false
+# SciPy ships no types.
+
 import numpy as np
 from scipy import stats
 

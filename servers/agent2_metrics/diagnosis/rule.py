@@ -3,10 +3,10 @@
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from pydantic import JsonValue
+
 from agent2_metrics.diagnosis.facts import Facts
 from agent2_schemas import DesignPatch, Severity
-
-PatchValue = float | int | str | bool | list[int] | None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,7 +75,7 @@ def times(path: str, factor: float, reason: str = "") -> DesignPatch:
     return DesignPatch(path=path, operation="multiply", value=factor, reason=reason)
 
 
-def to(path: str, value: PatchValue, reason: str = "") -> DesignPatch:
+def to(path: str, value: JsonValue, reason: str = "") -> DesignPatch:
     """A patch that sets."""
     return DesignPatch(path=path, operation="set", value=value, reason=reason)
 

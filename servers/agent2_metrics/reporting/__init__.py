@@ -1,0 +1,1 @@
+"""The report: gathering the facts of a project, and having it rendered."""
