@@ -14,7 +14,6 @@ import click
 import yaml
 from pydantic import ValidationError
 from rich.console import Console
-from rich.table import Table
 
 from agent2_generator.budget import Clock, parse_budget
 from agent2_generator.built_in import BuiltInDesigner
@@ -170,8 +169,6 @@ def drive(options: BuildOptions, place: Workspace, *, as_json: bool) -> int:
 async def _build(options: BuildOptions, place: Workspace, display: Display) -> BuildResult:
     """Connect the servers and run the pipeline; the first Ctrl-C pauses runs and ends with advice."""
     before = used_before(place.root / "projects" / options.project)
-    clock = Clock(options.budget, used_before_seconds=before)
-    display.watch(clock)
     display.stage("start the four servers")
     _, roots, _ = resolve_environment(options.environment, ())
     interrupted = asyncio.Event()
@@ -180,6 +177,8 @@ async def _build(options: BuildOptions, place: Workspace, display: Display) -> B
         with suppress(NotImplementedError):
             loop.add_signal_handler(number, interrupted.set)
     async with connect_servers(workspace=place.root, roots=roots, addresses=options.addresses) as servers:
+        clock = Clock(options.budget, used_before_seconds=before)
+        display.watch(clock)
         session = Session(options, place, servers, display, BuiltInDesigner(), clock)
         work = asyncio.create_task(_opened(session))
         waiter = asyncio.create_task(interrupted.wait())
@@ -217,7 +216,6 @@ def _print_result(result: BuildResult, *, as_json: bool) -> None:
     if result.state != "delivered":
         console.print(result.message, markup=False, highlight=False, soft_wrap=True)
         return
-    table = Table(show_header=False, box=None, padding=(0, 1))
     interval = ""
     if result.score_interval_low is not None and result.score_interval_high is not None:
         interval = f" (95 % interval {result.score_interval_low:,.4g} to {result.score_interval_high:,.4g})"
@@ -226,16 +224,19 @@ def _print_result(result: BuildResult, *, as_json: bool) -> None:
         if result.score is None
         else f"{result.score:,.5g} over {result.score_episodes} held-out episodes{interval}"
     )
-    table.add_row("Target Agent", result.target)
-    table.add_row("algorithm", result.algorithm)
-    table.add_row("agent score", score)
-    table.add_row("design verdict", f"{result.verdict}. {result.verdict_reason}")
+    rows = [
+        ("Target Agent", result.target),
+        ("algorithm", result.algorithm),
+        ("agent score", score),
+        ("design verdict", f"{result.verdict}. {result.verdict_reason}"),
+        ("report", result.report),
+        ("spent", f"{result.env_steps:,} env steps, {result.seconds:,.0f} s, {result.candidates} candidates"),
+        ("try it", f"python {result.target}/evaluate.py --episodes 20"),
+    ]
     if result.target_return_reached is not None:
-        table.add_row("target return", "reached" if result.target_return_reached else "not reached")
-    table.add_row("report", result.report)
-    table.add_row("spent", f"{result.env_steps:,} env steps, {result.seconds:,.0f} s, {result.candidates} candidates")
-    table.add_row("try it", f"python {result.target}/evaluate.py --episodes 20")
-    console.print(table, soft_wrap=True)
+        rows.insert(3, ("target return", "reached" if result.target_return_reached else "not reached"))
+    for name, text in rows:
+        console.print(f"{name:<15} {text}", markup=False, highlight=False, soft_wrap=True)
 
 
 def _read(path: Path | None, option: str) -> str:

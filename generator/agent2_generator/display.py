@@ -57,7 +57,7 @@ class Display:
     def note(self, text: str) -> None:
         """Say one thing that stays on the screen."""
         if not self._is_quiet:
-            self._console.print(f"{self._left():>8}  {text}", highlight=False)
+            self._console.print(f"{self._left():>8}  {text}", highlight=False, soft_wrap=True)
         self._draw()
 
     def run(self, label: str, status: RunStatus) -> None:
@@ -68,7 +68,9 @@ class Display:
         if not self._is_live and not self._is_quiet and due and status.progress:
             self._last_line = time.monotonic()
             for name, shown in self._runs.values():
-                self._console.print(f"{self._left():>8}  {name}: {_describe(shown)}", highlight=False, markup=False)
+                self._console.print(
+                    f"{self._left():>8}  {name}: {_describe(shown)}", highlight=False, markup=False, soft_wrap=True
+                )
 
     def forget(self, run_id: str) -> None:
         """A run has ended; its row goes."""

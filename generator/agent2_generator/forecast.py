@@ -12,6 +12,8 @@ from agent2_schemas import RunFailed, RunProgress, RunStatus
 
 MEASURE_SECONDS = 4.0
 """Shortest stretch of training, gradient steps included, that gives a speed."""
+RESTART_PAYS = 6.0
+"""Runs are started anew at another length only where so many times the measuring time is left."""
 GIVE_UP_SHARE = 0.25
 """Largest share of the budget that the measurement may take."""
 
@@ -53,16 +55,32 @@ async def forecast(session: Session, candidate: Candidate, suggested_env_steps: 
         start_seconds=start_seconds,
         parallel_runs=parallel,
     )
+    if result.run_env_steps != run_env_steps and not _pays(session, time.monotonic() - started):
+        result = result.model_copy(update={"run_env_steps": run_env_steps})
     if result.run_env_steps != run_env_steps:
-        for status in statuses:
-            await cut(session, status.run_id)
-            session.active_runs.discard(status.run_id)
-            session.display.forget(status.run_id)
+        await _cut_all(session, statuses)
     session.display.note(
         f"{speed:,.0f} env steps/s a run; {result.run_env_steps:,} env steps a training, "
         f"{parallel} side by side; verdict {'planned' if result.is_verdict_planned else 'does not fit'}"
     )
     return session.remember("forecast", candidate.id, result, key="forecast")
+
+
+def _pays(session: Session, measured_seconds: float) -> bool:
+    """Whether to start the measured runs anew at another length: not where they have used much of the time.
+
+    Kept runs end with the budget instead, earlier than their schedules planned.
+    """
+    return session.clock.left_seconds >= RESTART_PAYS * measured_seconds
+
+
+async def _cut_all(session: Session, statuses: list[RunStatus]) -> None:
+    async with anyio.create_task_group() as group:
+        for status in statuses:
+            group.start_soon(cut, session, status.run_id)
+    for status in statuses:
+        session.active_runs.discard(status.run_id)
+        session.display.forget(status.run_id)
 
 
 async def _measure(session: Session, statuses: list[RunStatus], started: float) -> tuple[float, float]:
