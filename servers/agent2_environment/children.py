@@ -1,5 +1,9 @@
 """Running the child half: one sandboxed process a question, in a folder of its own."""
 
+import shutil
+import tempfile
+from collections.abc import Generator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -46,6 +50,18 @@ async def ask_child(
     )
     full: dict[str, object] = {**payload, "folder": str(folder), "root": str(root) if root else None}
     return await call_child(request, full, timeout_seconds=timeout_seconds)
+
+
+@contextmanager
+def child_folder() -> Generator[Path]:
+    """Make a folder that a child may write, inside one that only this user may enter; both are gone afterwards."""
+    outer = Path(tempfile.mkdtemp(prefix="agent2-environment-")).resolve()
+    try:
+        folder = outer / "out"
+        folder.mkdir(mode=0o755)
+        yield folder
+    finally:
+        shutil.rmtree(outer, ignore_errors=True)
 
 
 def as_payload(reference: EnvironmentReference) -> dict[str, Any]:

@@ -25,6 +25,14 @@ OWN_WORDS = (
 LAST_PHASES = {"second-instance": "one-instance", "close": "close-fails"}
 """Phases after which nothing of the report is missing, and the finding that a crash in them becomes."""
 
+LIMITS = {
+    "out_of_memory": ("out-of-memory", "memory"),
+    "too_many_processes": ("too-many-processes", "processes"),
+    "disk_limit": ("writes-too-much", "what it may write"),
+}
+NOT_ITS_FAULT = {"supervisor_died", "server_gone", "cancelled"}
+"""Outcomes that say nothing of the environment."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Place:
@@ -72,7 +80,13 @@ def read_place(folder: Path, log: str) -> Place:
 
 
 def crash_finding(failure: ChildFailed, place: Place) -> Finding:
-    """Say what ended the child, as a finding of severity error; in the last phases as a warning."""
+    """Say what ended the child, as a finding of severity error; in the last phases as a warning.
+
+    Raises:
+        ChildFailed: the environment had no part in it.
+    """
+    if failure.outcome in NOT_ITS_FAULT:
+        raise failure
     code, message, advice = _describe(failure, place)
     severity = "error"
     if place.phase in LAST_PHASES:
@@ -85,7 +99,7 @@ def crash_finding(failure: ChildFailed, place: Place) -> Finding:
         severity=severity,
         message=message,
         advice=advice,
-        evidence=f"{place.phase} {place.words}{shown}; end of its log: {failure.log.strip()[-LOG_CHARACTERS:]}",
+        evidence=f"{place.phase} {place.words}{shown}; end of its log: {_tail(failure.log)}",
         file=place.file,
         line=place.line or failure.line,
         step=place.step,
@@ -119,11 +133,12 @@ def _describe(failure: ChildFailed, place: Place) -> tuple[str, str, str]:
             f"{name} did not finish within {place.allowed_seconds:g} s{at_line}.",
             "Remove the wait or the endless loop; whatever takes longer belongs outside of step.",
         )
-    if failure.outcome == "out_of_memory":
+    if failure.outcome in LIMITS:
+        code, limit = LIMITS[failure.outcome]
         return (
-            "out-of-memory",
-            f"The environment passed the memory limit {place.words}: {failure.message}",
-            "Hold less, or raise the limit in the configuration.",
+            code,
+            f"The environment passed the limit of {limit} {place.words}: {failure.message}",
+            "Use less, or raise the limit in the configuration.",
         )
     signal = re.search(r"SIG[A-Z]{2,}", failure.message) or _signal_in(failure.log)
     if failure.outcome == "exited_early" or (signal is None and failure.outcome == "crashed"):
@@ -138,6 +153,12 @@ def _describe(failure: ChildFailed, place: Place) -> tuple[str, str, str]:
         f"The environment's process died of {name} {place.words}{at_line}.",
         "Look at the native code that this line calls.",
     )
+
+
+def _tail(log: str) -> str:
+    """Give the end of a log, without faulthandler's list of all C extensions."""
+    lines = [line for line in log.strip().splitlines() if not line.startswith("Extension modules:")]
+    return "\n".join(lines).strip()[-LOG_CHARACTERS:]
 
 
 def _signal_in(log: str) -> str | None:

@@ -1,13 +1,9 @@
 """`sample_episodes` and `render_episode`: a child plays, the project keeps what it recorded or drew."""
 
-import shutil
-import tempfile
-from collections.abc import Generator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Literal
 
-from agent2_environment.children import as_payload, ask_child
+from agent2_environment.children import as_payload, ask_child, child_folder
 from agent2_environment.crash import crash_finding, read_place
 from agent2_environment.inspection import FIRST_SECONDS, START_SECONDS, STEP_SECONDS
 from agent2_environment.opening import keep_file
@@ -29,7 +25,7 @@ async def sample(project: ProjectFolder, policy: Policy, episodes: int) -> Episo
     """
     seeds = list(project.seeds("recording", episodes))
     extra: dict[str, Any] = {"policy": policy, "seeds": seeds, "seconds_at_most": SAMPLE_SECONDS}
-    with _folder() as folder:
+    with child_folder() as folder:
         value = await _ask(project, "sample", extra, folder, SAMPLE_SECONDS)
         recording = project.recordings / f"sample-{policy}.npz"
         keep_file(folder / "sample.npz", recording)
@@ -58,7 +54,7 @@ async def render(project: ProjectFolder, policy: Policy) -> RenderedEpisode:
         "frames_at_most": FRAMES_AT_MOST,
         "seconds_at_most": RENDER_SECONDS,
     }
-    with _folder() as folder:
+    with child_folder() as folder:
         value = await _ask(project, "render", extra, folder, RENDER_SECONDS)
         name = str(value["file"])
         if name not in PICTURES:
@@ -93,12 +89,3 @@ def _drawing_advice(message: str) -> str:
     if "render" in message or "OpenGL" in message or "EGL" in message:
         return "Drawing needs an environment that offers rgb_array, and for MuJoCo a software OpenGL (EGL or OSMesa)."
     return "Call inspect_environment: it shows all findings at once."
-
-
-@contextmanager
-def _folder() -> Generator[Path]:
-    folder = Path(tempfile.mkdtemp(prefix="agent2-episodes-")).resolve()
-    try:
-        yield folder
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)

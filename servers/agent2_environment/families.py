@@ -1,13 +1,10 @@
 """`list_environments`: the families, whether they are installed, and the one line that installs them."""
 
-import shutil
-import tempfile
 from dataclasses import dataclass
 from importlib import util
-from pathlib import Path
 from typing import Any
 
-from agent2_environment.children import ask_child
+from agent2_environment.children import ask_child, child_folder
 from agent2_schemas import CorrectableError, EnvironmentFamilies, EnvironmentFamily
 
 TIMEOUT_SECONDS = 30.0
@@ -41,6 +38,9 @@ FAMILIES = {
     ),
     "highway": Family(modules=("highway_env",), install="pip install highway-env", registers="highway_env"),
 }
+
+_listed: dict[tuple[tuple[str, str], ...], dict[str, list[str]]] = {}
+"""Answers of the child so far; what is installed changes only with a new process."""
 
 
 def is_installed(family: Family) -> bool:
@@ -83,12 +83,13 @@ def _describe(name: str, family: Family, environments: list[str], at_most: int |
 
 
 async def _registered(modules: dict[str, str]) -> dict[str, list[str]]:
-    """Ask a child, because importing Gymnasium takes longer than starting this server."""
-    folder = Path(tempfile.mkdtemp(prefix="agent2-families-")).resolve()
+    """Ask a child, once for each choice of packages: importing Gymnasium takes longer than starting this server."""
+    key = tuple(sorted(modules.items()))
+    if key in _listed:
+        return _listed[key]
     payload: dict[str, Any] = {"modules": modules}
-    try:
+    with child_folder() as folder:
         answer = await ask_child("registry", payload, folder=folder, root=None, timeout_seconds=TIMEOUT_SECONDS)
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
     value: dict[str, Any] = dict(answer.value)
-    return {str(key): [str(name) for name in names] for key, names in value["families"].items()}
+    _listed[key] = {str(family): [str(name) for name in names] for family, names in value["families"].items()}
+    return _listed[key]

@@ -33,7 +33,7 @@ def inspection_text(inspection: Inspection) -> str:
     lines = [
         f"{report.reference.name}: observation {space_text(report.observation_space)}, action "
         f"{space_text(report.action_space)}, limit {report.max_episode_steps or 'none'}; {_returns(report)}. "
-        f"{counts['error']} errors, {counts['warning']} warnings, {counts['note']} notes.{opened}",
+        f"Errors: {counts['error']}, warnings: {counts['warning']}, notes: {counts['note']}.{opened}",
     ]
     if inspection.message:
         lines.append(inspection.message)

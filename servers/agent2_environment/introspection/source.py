@@ -25,8 +25,14 @@ def describe_source(raw: Any) -> dict[str, Any]:
         "source_file": file,
         "source_line": line,
         "packages": packages_of(kind),
-        "documentation": first_paragraph(inspect.getdoc(kind) or ""),
+        "documentation": first_paragraph(documentation_of(kind)),
     }
+
+
+def documentation_of(kind: type) -> str:
+    """Give the docstring of the class itself, else that of its module; never an inherited one."""
+    own, module = kind.__dict__.get("__doc__"), sys.modules.get(kind.__module__)
+    return inspect.cleandoc(own or getattr(module, "__doc__", None) or "")
 
 
 def first_paragraph(text: str) -> str:
