@@ -58,7 +58,7 @@ def render_policy(design: Design) -> str:
     return render_template("policy.py.jinja", **values)
 
 
-def render_template(name: str, **values: Any) -> str:
+def render_template(file: str, **values: Any) -> str:
     """Give the text of a file of a Target Agent from its template."""
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(TEMPLATES),
@@ -68,7 +68,7 @@ def render_template(name: str, **values: Any) -> str:
         undefined=jinja2.StrictUndefined,
         autoescape=False,  # the files are Python, Markdown and plain text
     )
-    return environment.get_template(name).render(**values)
+    return environment.get_template(file).render(**values)
 
 
 ACTIVATIONS = {"tanh": "Tanh", "relu": "ReLU", "elu": "ELU", "leaky_relu": "LeakyReLU", "silu": "SiLU"}
