@@ -123,7 +123,8 @@ _LOST = "the process that watched this run is gone, and the run with it; its che
 def _read(status_file: Path) -> RunProcess:
     try:
         data: dict[str, Any] = json.loads(status_file.read_text(encoding="utf-8"))
-        return RunProcess(**{**data, "isolation": Isolation.model_validate(data["isolation"])})
+        isolation = Isolation.model_validate(data.pop("isolation"))
+        return RunProcess(isolation=isolation, **data)
     except FileNotFoundError as error:
         raise NotFound(f"No process was started for {status_file.parent.name}.") from error
 
