@@ -1,8 +1,8 @@
 """Deliver an agent: score it on the card seeds, pack its folder whole, add a video where the environment draws."""
 
 import importlib
+import secrets
 import shutil
-import tempfile
 from functools import partial
 from pathlib import Path
 
@@ -86,7 +86,8 @@ async def _add_video(project: ProjectFolder, run: RunFolder) -> str:
     """
     reason = ""
     for name in VIDEO_NAMES:
-        folder = Path(tempfile.mkdtemp(prefix=".film-", dir=run.root))
+        folder = run.root / f".film-{secrets.token_hex(3)}"
+        folder.mkdir()
         try:
             await call_child(
                 _film_request(project, run, folder),
