@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from agent2_mdp import suggested_code
-from agent2_schemas import BoxSpace, DiscreteSpace, EnvironmentReport, MdpSuggestion, StatefulSteps
+from agent2_schemas import Bound, BoxSpace, DiscreteSpace, EnvironmentReport, MdpSuggestion, StatefulSteps
 
 STD_RATIO = 10.0
 LARGE_ENTRY = 10.0
@@ -225,8 +225,8 @@ def bounds(box: BoxSpace) -> tuple[list[float], list[float]]:
     """Give the bounds of a flat box, one number an entry; infinite where there is none."""
     size = math.prod(box.shape)
 
-    def spread(bound: Any, missing: float) -> list[float]:
-        values = list(bound) if isinstance(bound, tuple) else [bound] * size
+    def spread(bound: Bound, missing: float) -> list[float]:
+        values: list[float | None] = list(bound) if isinstance(bound, tuple) else [bound] * size
         return [missing if value is None else float(value) for value in values]
 
     return spread(box.low, -math.inf), spread(box.high, math.inf)

@@ -19,8 +19,8 @@ from agent2_mdp.contract import (
 from agent2_schemas import Finding, Severity
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
-ENDLESS = frozenset({"unbounded-loop"})
-"""Findings after which the code is not run: it would only hang."""
+NOT_RUN = frozenset({"unbounded-loop", "import-not-allowed"})
+"""Findings after which the code is not run: it would hang, or load what is not there when the agent is delivered."""
 
 
 def check_syntax(code: str) -> tuple[ast.Module | None, list[Finding]]:
@@ -54,9 +54,9 @@ def _finding(code: str, message: str, advice: str, line: int | None, severity: S
 
 
 def _parse_finding(error: Exception, code: str) -> Finding:
-    line = getattr(error, "lineno", None)
+    line: int | None = getattr(error, "lineno", None)
     text = getattr(error, "msg", None) or f"{type(error).__name__}: {error}"
-    lines = code.splitlines()
+    lines: list[str] = code.splitlines()
     shown = lines[line - 1].strip()[:120] if line and 0 < line <= len(lines) else ""
     return Finding(
         code="syntax-error", severity="error", message=f"mdp.py does not parse: {text}.",
@@ -205,7 +205,7 @@ def _parameters(function: Function) -> Iterator[Finding]:
     elif bare != list(expected) and sorted(bare) == sorted(expected):
         message = f"{function.name} has its parameters in another order: {', '.join(needed)}."
         yield _finding("parameters-swapped", message, f"Write `{wanted}`.", function.lineno)
-    elif needed != list(expected):
+    elif bare != list(expected):
         wrong = [name for name in needed if name not in expected]
         message = f"{function.name} names its parameters otherwise: {', '.join(wrong)}."
         yield _finding("wrong-parameters", message, f"Write `{wanted}`.", function.lineno)

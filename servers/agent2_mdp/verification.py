@@ -10,7 +10,7 @@ from pydantic import TypeAdapter
 from agent2_mdp.arguments import MdpArguments
 from agent2_mdp.contract import EMPTY_CODE
 from agent2_mdp.info_keys import check_info_keys
-from agent2_mdp.syntax import ENDLESS, check_syntax, defined_parts
+from agent2_mdp.syntax import NOT_RUN, check_syntax, defined_parts
 from agent2_sandbox import ChildAnswer, ChildFailed, Limits, ProcessRequest, call_child
 from agent2_schemas import (
     EnvironmentReport,
@@ -75,7 +75,7 @@ async def verify(candidate_id: str, mdp_file: Path, arguments: MdpArguments, inp
     is_syntax_clean = not _has_errors(findings)
     value: dict[str, Any] = {}
     isolation: Isolation | None = None
-    if tree is not None and not any(finding.code in ENDLESS for finding in findings):
+    if tree is not None and not any(finding.code in NOT_RUN for finding in findings):
         value, isolation, more = await _run_child(mdp_file, arguments, inputs, is_declared_only=_is_declared(tree))
         findings = _merged(findings, more)
     report = VerificationReport(

@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -52,15 +52,13 @@ def call(file: str, function: Callable[..., Any], *arguments: Any, raise_numeric
 def read_only(value: Any) -> Any:
     """Give a view of an array, dict or mapping that cannot be written through."""
     if isinstance(value, np.ndarray):
-        view: Array = value.view()
+        view = cast("Array", value).view()
         view.flags.writeable = False
         return view
     if isinstance(value, dict):
-        return {key: read_only(item) for key, item in value.items()}
+        return {key: read_only(item) for key, item in cast("dict[str, Any]", value).items()}
     if isinstance(value, MappingProxyType):
-        return MappingProxyType({key: read_only(item) for key, item in value.items()})
-    if isinstance(value, tuple):
-        return tuple(read_only(item) for item in value)
+        return MappingProxyType({key: read_only(item) for key, item in cast("dict[str, Any]", value).items()})
     return value
 
 

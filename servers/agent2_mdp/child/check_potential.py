@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from agent2_mdp.child.calls import call
 from agent2_mdp.child.outputs import one_array
 from agent2_mdp.child.statistics import is_flat, short
 from agent2_mdp.child.subject import Subject, bound_probes, probe_trial, recorded_probes
@@ -33,7 +34,10 @@ def check_potential(subject: Subject, gamma: float) -> Values | None:
     if is_flat(values):
         message = f"potential is {short(values[0])} on every recorded row: it shapes nothing."
         notes.warning("potential-constant", message, "Use the observation.", line=loaded.line("potential"))
-    following = np.asarray(loaded.functions["potential"](recording.next_observation), dtype=np.float64)
+    called = call(loaded.file, loaded.functions["potential"], recording.next_observation)
+    if called.error is not None or np.shape(called.value) != values.shape:
+        return None  # on recorded rows it worked: the made-up ones have said what is wrong
+    following = np.asarray(called.value, dtype=np.float64)
     shaping = gamma * np.where(recording.terminated, 0.0, following) - values
     original = recording.original_reward
     if float(shaping.std()) > LARGE_RATIO * max(float(original.std()), abs(float(original.mean())), 1e-3):

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from agent2_mdp.child.calls import call
 from agent2_mdp.child.outputs import components
 from agent2_mdp.child.statistics import is_flat, number, short, spearman, summary
 from agent2_mdp.child.subject import Probes, Subject, probe_trial, recorded_probes
@@ -154,12 +155,9 @@ def _check_progress(subject: Subject, outputs: Outputs) -> None:
     rows = np.arange(0, len(subject.recording), max(1, len(subject.recording) // 256))
     backward = list(reward_arguments(subject, rows))
     backward[0], backward[2] = backward[2], backward[0]
-    try:
-        swapped = subject.loaded.functions["reward"](*backward)
-    except Exception:  # the trial has already named what is wrong
-        return
+    swapped = call(subject.loaded.file, subject.loaded.functions["reward"], *backward).value
     if not isinstance(swapped, dict):
-        return
+        return  # the trial has already named what is wrong
     for name, values in outputs.items():
         other = np.asarray(swapped.get(name, np.nan), dtype=np.float64)  # pyright: ignore[reportUnknownArgumentType, reportUnknownMemberType]
         here = values[rows]

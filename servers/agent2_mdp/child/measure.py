@@ -74,7 +74,7 @@ def _explained(inputs: Rows, targets: Rows) -> Rows:
     scale = np.maximum(np.abs(inputs).max(axis=0), 1e-12)
     scaled = inputs / scale
     gram = scaled.T @ scaled + RIDGE * len(scaled) * np.eye(scaled.shape[1])
-    weights = np.linalg.solve(gram, scaled.T @ targets)
+    weights: Rows = np.linalg.solve(gram, scaled.T @ targets)
     residual = ((targets - scaled @ weights) ** 2).mean(axis=0)
     variance = targets.var(axis=0)
     return 1 - residual / np.where(variance > 1e-12, variance, np.inf)

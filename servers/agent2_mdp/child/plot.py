@@ -38,9 +38,9 @@ def main(payload: dict[str, Any]) -> dict[str, Any]:
         axis.set_title(name, fontsize=8)
         axis.tick_params(labelsize=7)
     axes[0].legend(fontsize=7)
-    figure.suptitle(str(payload["title"]), fontsize=10)
+    figure.suptitle(str(payload["title"]), fontsize=10)  # pyright: ignore[reportUnknownMemberType]
     picture = io.BytesIO()
-    figure.savefig(picture, format="png", dpi=110)
+    figure.savefig(picture, format="png", dpi=110)  # pyright: ignore[reportUnknownMemberType]
     return {"panels": len(shown), "png_hex": picture.getvalue().hex()}
 
 

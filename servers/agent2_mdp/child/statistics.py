@@ -51,7 +51,7 @@ def episode_sums(values: Values, recording: Recording, *, finished_only: bool = 
         Sums, lengths and indices of the recording of each episode, all float64; unfinished episodes left out if asked.
     """
     _, start, inverse = np.unique(recording.episode, return_index=True, return_inverse=True)
-    sums = np.bincount(inverse, weights=values)
+    sums = np.bincount(inverse, weights=values).astype(np.float64)
     lengths = np.bincount(inverse).astype(np.float64)
     ended = np.bincount(inverse, weights=(recording.terminated | recording.truncated).astype(float)) > 0
     kept = ended if finished_only else np.ones_like(ended)
@@ -75,6 +75,6 @@ def number(value: Any) -> float | None:
     return result if math.isfinite(result) else None
 
 
-def short(value: float | None) -> str:
+def short(value: Any) -> str:
     """Print a number with four significant digits."""
-    return "none" if value is None else f"{value:.4g}"
+    return "none" if value is None else f"{float(value):.4g}"

@@ -12,7 +12,7 @@ from agent2_mdp.child.module import Loaded
 from agent2_mdp.child.notes import Notes
 from agent2_mdp.child.recording import Recording, with_history
 from agent2_mdp.child.trial import Trial
-from agent2_targets.runtime.spaces import Raw, SpaceDict, as_parts, as_raw, box_bounds, take
+from agent2_targets.runtime.spaces import Raw, SpaceDict, as_parts, as_raw, box_bounds
 
 MAX_PROBED_ENTRIES = 48
 """Entries of an observation that are driven to their extremes one by one."""
@@ -134,8 +134,9 @@ def probe_trial(part: str, probes: Probes, arguments: Callable[[Any], tuple[Any,
 
 def _float_array(subject: Subject) -> Any:
     values = subject.recording.observation
-    is_array = not isinstance(values, dict) and subject.observation_space["kind"] == "box"
-    return values if is_array and values.dtype.kind == "f" and values.ndim == 2 else None
+    if isinstance(values, dict) or subject.observation_space["kind"] != "box":
+        return None
+    return values if values.dtype.kind == "f" and values.ndim == 2 else None
 
 
 def repeated(raw: Raw, length: int) -> Raw:
@@ -143,8 +144,3 @@ def repeated(raw: Raw, length: int) -> Raw:
     if length == 1:
         return raw
     return as_raw({key: np.repeat(part[:, None], length, axis=1) for key, part in as_parts(raw).items()})
-
-
-def rows_of(raw: Raw, rows: Any) -> Raw:
-    """Take rows of a raw batch."""
-    return take(raw, rows)

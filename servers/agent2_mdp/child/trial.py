@@ -188,7 +188,8 @@ def _difference(expected: Outputs, found: Outputs) -> str:
             return f"shape {array.shape} against {other.shape}"
         first, second = array.astype(np.float64), other.astype(np.float64)
         both = np.isfinite(first) & np.isfinite(second)
-        gap = np.where(both, np.abs(np.where(both, first - second, 0.0)), 0.0)
+        with np.errstate(invalid="ignore"):
+            gap = np.where(both, np.abs(first - second), 0.0)
         gap[np.isfinite(first) != np.isfinite(second)] = np.inf
         size = np.where(both, np.abs(first), 0.0)
         bound = TOLERANCE * np.maximum(max(1e-3, float(size.mean())), size)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +30,9 @@ GAMMA = 0.99
 """Discount of the numeric tests; the run's own is not known yet."""
 TIMED_ROWS = 8
 TIMED_CALLS = 30
+FULL_TRIAL_SECONDS = 0.5
+"""Functions that take longer than this for one pass over all rows are tried on fewer."""
+MIN_ROWS = 16
 SLOW_SECONDS = 1e-3
 """A step of all functions that takes longer than this gets a warning."""
 
@@ -63,6 +67,8 @@ def main(payload: dict[str, Any]) -> dict[str, Any]:
         notes=notes,
     )
     _check_declared(subject, payload.get("max_episode_steps"))
+    subject = _shortened(subject)
+    answer["recorded_transitions"] = len(subject.recording)
     answer |= _check_behaviour(subject)
     answer |= _spaces(subject, file, payload.get("max_episode_steps"))
     answer["parts"] = list(loaded.functions)
@@ -112,17 +118,28 @@ def _check_behaviour(subject: Subject) -> dict[str, Any]:
 
 
 def _check_hidden_state(subject: Subject, features: Any) -> None:
-    """Call `observe` once more, after all other parts: it must not remember what they were handed."""
-    called = call(subject.loaded.file, subject.loaded.functions["observe"], subject.observe_input())
-    if called.error is None and "not-deterministic" not in subject.notes.codes():
-        again = np.asarray(called.value, dtype=np.float64).reshape(len(subject.recording), -1)
+    """Call `observe` after the other parts saw other rows: it must not remember what they were handed."""
+    if "not-deterministic" in subject.notes.codes():
+        return
+    loaded, count = subject.loaded, len(subject.recording)
+    forward = np.arange(count)
+    for rows in (forward[::-1], forward):
+        if subject.defines("reward"):
+            call(loaded.file, loaded.functions["reward"], *reward_arguments(subject, rows))
+        if subject.defines("potential"):
+            call(loaded.file, loaded.functions["potential"], take(subject.recording.observation, rows))
+        called = call(loaded.file, loaded.functions["observe"], subject.observe_input())
+        if called.error is not None:
+            return
+        again = np.asarray(called.value, dtype=np.float64).reshape(count, -1)
         if again.shape != features.shape or not np.allclose(again, features, rtol=1e-4, atol=1e-6, equal_nan=True):
             subject.notes.error(
                 "hidden-state",
                 "observe gives other features after the other parts were called: it reads what they left behind.",
                 "Features may depend on the observation alone; rewards are not known when the agent acts.",
-                line=subject.loaded.line("observe"),
+                line=loaded.line("observe"),
             )
+            return
 
 
 def _spaces(subject: Subject, file: str, max_episode_steps: int | None) -> dict[str, Any]:
@@ -148,7 +165,31 @@ def _spaces(subject: Subject, file: str, max_episode_steps: int | None) -> dict[
     return found
 
 
+def _shortened(subject: Subject) -> Subject:
+    """Take fewer rows where the functions are so slow that all of them would take too long."""
+    seconds = sum(_step_seconds(subject).values())
+    affordable = int(FULL_TRIAL_SECONDS / max(seconds, 1e-9))
+    if affordable >= len(subject.recording):
+        return subject
+    return replace(subject, recording=subject.recording.rows(np.arange(max(affordable, MIN_ROWS))))
+
+
 def _time_step(subject: Subject) -> float:
+    seconds = _step_seconds(subject, TIMED_CALLS)
+    total = sum(seconds.values())
+    if total > SLOW_SECONDS:
+        slowest = max(seconds, key=lambda name: seconds[name])
+        subject.notes.warning(
+            "slow-step",
+            f"The functions take {total * 1000:.2f} ms for one environment step, {slowest} most of it.",
+            "Use array operations instead of Python loops over rows.",
+            line=subject.loaded.line(slowest),
+        )
+    return total
+
+
+def _step_seconds(subject: Subject, calls: int = 1) -> dict[str, float]:
+    """Time each part for one environment step, in batches of eight."""
     rows = np.arange(min(TIMED_ROWS, len(subject.recording)))
     recording, loaded = subject.recording, subject.loaded
     observations = take(recording.observation, rows)
@@ -159,22 +200,16 @@ def _time_step(subject: Subject) -> float:
         "reward": reward_arguments(subject, rows),
         "potential": (observations,),
     }
-    seconds = {name: _median_seconds(loaded, name, given) for name, given in arguments.items() if subject.defines(name)}
-    total = sum(seconds.values()) / len(rows)
-    if total > SLOW_SECONDS:
-        slowest = max(seconds, key=lambda name: seconds[name])
-        subject.notes.warning(
-            "slow-step",
-            f"The functions take {total * 1000:.2f} ms for one environment step, {slowest} most of it.",
-            "Use array operations instead of Python loops over rows.",
-            line=loaded.line(slowest),
-        )
-    return total
+    return {
+        name: _median_seconds(loaded, name, given, calls) / len(rows)
+        for name, given in arguments.items()
+        if subject.defines(name)
+    }
 
 
-def _median_seconds(loaded: Loaded, name: str, arguments: tuple[Any, ...]) -> float:
+def _median_seconds(loaded: Loaded, name: str, arguments: tuple[Any, ...], calls: int) -> float:
     times: list[float] = []
-    for _ in range(TIMED_CALLS):
+    for _ in range(calls):
         start = time.perf_counter()
         call(loaded.file, loaded.functions[name], *arguments)
         times.append(time.perf_counter() - start)
