@@ -69,7 +69,13 @@ def test_a_waiting_run_is_stopped_without_ever_starting(
 
 @pytest.mark.parametrize(
     "content",
-    [b"", b"{", json.dumps({**PROGRESS, "env_steps": -1}).encode(), json.dumps({**PROGRESS, "score": 1}).encode(), b"[" * 9000],
+    [
+        b"",
+        b"{",
+        json.dumps({**PROGRESS, "env_steps": -1}).encode(),
+        json.dumps({**PROGRESS, "score": 1}).encode(),
+        b"[" * 9000,
+    ],
 )
 def test_a_malformed_report_counts_as_none(run: RunFolder, content: bytes) -> None:
     run.progress_file.write_bytes(content)
