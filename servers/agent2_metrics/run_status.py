@@ -7,7 +7,7 @@ from datetime import datetime
 from pydantic import ValidationError
 
 from agent2_sandbox import RunProcess, read_run_process
-from agent2_schemas import Evaluation, Frozen, Outcome, Purpose, RunProgress, RunState, RunStatus
+from agent2_schemas import Evaluation, Frozen, NotFound, Outcome, Purpose, RunProgress, RunState, RunStatus
 from agent2_workspace import ProjectFolder, RunFolder, read_json
 
 ENDED: frozenset[RunState] = frozenset({"finished", "failed", "stopped", "lost"})
@@ -28,7 +28,7 @@ def read_run_status(project: ProjectFolder, run: RunFolder) -> RunStatus:
     """
     specification = run.read_specification()
     process = None
-    with contextlib.suppress(OSError, ValueError, TypeError, KeyError):  # no status yet, or one of another version
+    with contextlib.suppress(NotFound, OSError, ValueError, TypeError, KeyError):  # none yet, or of another version
         process = read_run_process(run.status_file)
     state, outcome, message = _state(run, process)
     seconds = None

@@ -20,8 +20,8 @@ def main(payload: dict[str, object]) -> dict[str, object]:
     verdict = judge(
         {name: [RunScore.model_validate(run) for run in runs] for name, runs in known["arms"]},
         search_score=known.get("search_score"),
-        blockers=known.get("blockers", ()),
-        warnings=known.get("warnings", ()),
+        blockers=known.get("blockers", []),
+        warnings=known.get("warnings", []),
     )
     return verdict.model_dump(mode="json")
 

@@ -1,6 +1,6 @@
 """Interquartile means, stratified bootstrap intervals and the probability of improvement, by SciPy."""
 
-# pyright: reportUnknownMemberType=false, reportUnknownArgumentType=false, reportUnknownVariableType=false, reportAttributeAccessIssue=false
+# pyright: reportUnknownMemberType=false, reportUnknownArgumentType=false, reportUnknownVariableType=false, reportAttributeAccessIssue=false, reportMissingTypeStubs=false
 # SciPy ships no types.
 
 from collections.abc import Sequence

@@ -1,6 +1,6 @@
 """All rules on one run, in the order of answering."""
 
-from typing import Any
+from typing import Any, cast
 
 from agent2_metrics.diagnosis import (
     environment_rules,
@@ -97,9 +97,11 @@ _ABSENT = object()
 
 def value_at(data: dict[str, Any], path: str) -> Any:
     """Give the value at a dotted path, or a marker where there is none."""
-    value: Any = data
-    for part in path.split("."):
-        if not isinstance(value, dict) or part not in value:
+    place: dict[str, Any] = data
+    *parents, last = path.split(".")
+    for part in parents:
+        inner = place.get(part)
+        if not isinstance(inner, dict):
             return _ABSENT
-        value = value[part]
-    return value
+        place = cast("dict[str, Any]", inner)
+    return place.get(last, _ABSENT)

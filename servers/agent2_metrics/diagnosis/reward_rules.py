@@ -1,6 +1,6 @@
 """Rules on the reward: no signal, dominance, hacking, idle and suicidal optima, sparse rewards (20-22, 24, 30, 31)."""
 
-# pyright: reportUnknownMemberType=false, reportUnknownArgumentType=false, reportUnknownVariableType=false, reportAttributeAccessIssue=false
+# pyright: reportUnknownMemberType=false, reportUnknownArgumentType=false, reportUnknownVariableType=false, reportAttributeAccessIssue=false, reportMissingTypeStubs=false
 # SciPy ships no types.
 
 import numpy as np

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
@@ -107,7 +107,7 @@ def _space(space: Any) -> str:
 
 
 def _bound(bound: Any) -> str:
-    values: tuple[float | None, ...] = bound if isinstance(bound, tuple) else (bound,)
+    values = cast("tuple[float | None, ...]", bound if isinstance(bound, tuple) else (bound,))
     if any(value is None for value in values):
         return "unbounded"
     return short(values[0]) if len(set(values)) == 1 else "differing per entry"
