@@ -34,7 +34,7 @@ def save_checkpoint(
         f"{name}.{key}": value for name, module in learner.modules.items() for key, value in module.state_dict().items()
     }
     for name, optimiser in learner.optimisers.items():
-        tensors |= {f"optimiser.{name}.{key}": value for key, value in optimiser_tensors(optimiser).items()}
+        tensors |= {f"optimiser.{name}.{key}": value for key, value in optimiser.state_dict().items()}
     if normaliser is not None:
         tensors["normaliser.mean"] = torch.from_numpy(normaliser.mean)
         tensors["normaliser.variance"] = torch.from_numpy(normaliser.variance)
@@ -80,7 +80,7 @@ def load_checkpoint(path: Path, learner: Learner) -> tuple[dict[str, Any], Norma
         except RuntimeError as error:
             raise ValueError(f"{path.name} does not fit this design: {error}") from error
     for name, optimiser in learner.optimisers.items():
-        load_optimiser(optimiser, under(tensors, f"optimiser.{name}."))
+        optimiser.load_state_dict(under(tensors, f"optimiser.{name}."))
     state = json.loads(metadata["state"])
     load_algorithm_state(learner, state["algorithm"])
     random = state["random"]
@@ -94,23 +94,6 @@ def load_checkpoint(path: Path, learner: Learner) -> tuple[dict[str, Any], Norma
 def under(tensors: dict[str, torch.Tensor], prefix: str) -> dict[str, torch.Tensor]:
     """Take the tensors below a prefix, without it."""
     return {name.removeprefix(prefix): value for name, value in tensors.items() if name.startswith(prefix)}
-
-
-def optimiser_tensors(optimiser: torch.optim.Optimizer) -> dict[str, torch.Tensor]:
-    """Give the state of an optimiser as `<parameter number>.<name>` to tensor; empty before its first step."""
-    state: dict[int, dict[str, Any]] = optimiser.state_dict()["state"]
-    return {
-        f"{index}.{name}": torch.as_tensor(value) for index, values in state.items() for name, value in values.items()
-    }
-
-
-def load_optimiser(optimiser: torch.optim.Optimizer, tensors: dict[str, torch.Tensor]) -> None:
-    """Restore what `optimiser_tensors` gave; step sizes stay as they are."""
-    state: dict[int, dict[str, torch.Tensor]] = {}
-    for key, value in tensors.items():
-        index, name = key.split(".", 1)
-        state.setdefault(int(index), {})[name] = value
-    optimiser.load_state_dict({"state": state, "param_groups": optimiser.state_dict()["param_groups"]})
 
 
 def algorithm_state(learner: Learner) -> dict[str, Any]:

@@ -15,7 +15,8 @@ from torch.distributions import Categorical, Independent, Normal
 from agent2_training.engine.networks import ActorForTianshou, CriticForTianshou
 from agent2_training.engine.off_policy import FastDQN, FastSAC, FastTD3
 from agent2_training.engine.on_policy import FastA2C, FastPPO
-from agent2_training.engine.updating import ChoicePolicy, DeterministicPolicy, OnPolicyPolicy, SoftPolicy, adam
+from agent2_training.engine.optimiser import DirectAdam, DirectAdamFactory
+from agent2_training.engine.updating import ChoicePolicy, DeterministicPolicy, OnPolicyPolicy, SoftPolicy
 
 
 @dataclass
@@ -27,7 +28,7 @@ class Learner:
         algorithm: Tianshou's algorithm, with our update.
         actor: the `Actor` of policy.py.
         modules: actor, critic, critic2 and target.* by name.
-        optimisers: torch optimisers by name.
+        optimisers: optimisers by name.
         is_on_policy: whether it learns from whole rollouts.
     """
 
@@ -35,7 +36,7 @@ class Learner:
     algorithm: Any
     actor: nn.Module
     modules: dict[str, nn.Module]
-    optimisers: dict[str, torch.optim.Optimizer]
+    optimisers: dict[str, DirectAdam]
     is_on_policy: bool
 
     def set_learning_rate(self, rate: float) -> None:
@@ -85,7 +86,7 @@ def build_on_policy(name: str, values: dict[str, Any], policy: Any, space: gymna
         deterministic_eval=True,
     )
     shared: dict[str, Any] = {
-        "policy": wrapped, "critic": CriticForTianshou(critic), "optim": adam(values["learning_rate"], eps=1e-5),
+        "policy": wrapped, "critic": CriticForTianshou(critic), "optim": DirectAdamFactory(values["learning_rate"], eps=1e-5),
         "vf_coef": values["value_coefficient"], "ent_coef": values["entropy_coefficient"],
         "max_grad_norm": values["max_gradient_norm"], "gae_lambda": values["gae_lambda"], "gamma": values["gamma"],
         "return_scaling": values["normalise_return"], "max_batchsize": 4096,
@@ -109,7 +110,7 @@ def _actor_critics(policy: Any, rate: float) -> tuple[Any, Any, Any, dict[str, A
     actor, critic, critic2 = policy.Actor(), policy.Critic(), policy.Critic()
     arguments: dict[str, Any] = {
         "critic": CriticForTianshou(critic), "critic2": CriticForTianshou(critic2),
-        "policy_optim": adam(rate), "critic_optim": adam(rate), "critic2_optim": adam(rate),
+        "policy_optim": DirectAdamFactory(rate), "critic_optim": DirectAdamFactory(rate), "critic2_optim": DirectAdamFactory(rate),
     }  # fmt: skip
     return actor, critic, critic2, arguments
 
@@ -126,7 +127,7 @@ def build_sac(name: str, values: dict[str, Any], policy: Any, space: gymnasium.S
     if alpha == "auto":
         target = values["target_entropy"]
         target = -float(np.prod(space.shape or ())) if target is None else float(target)
-        alpha = AutoAlpha(target, 0.0, adam(values["learning_rate"]))
+        alpha = AutoAlpha(target, 0.0, DirectAdamFactory(values["learning_rate"]))
     else:
         alpha = float(alpha)
     algorithm: Any = FastSAC(policy=wrapped, alpha=alpha, tau=values["tau"], gamma=values["gamma"], **arguments)
@@ -182,7 +183,7 @@ def build_dqn(name: str, values: dict[str, Any], policy: Any, space: gymnasium.S
     wrapped = ChoicePolicy(model=ActorForTianshou(actor, policy.POLICY_KIND), action_space=space)
     algorithm: Any = FastDQN(
         policy=wrapped,
-        optim=adam(values["learning_rate"]),
+        optim=DirectAdamFactory(values["learning_rate"]),
         gamma=values["gamma"],
         target_update_freq=values["target_update_interval"],
         is_double=values["is_double"],

@@ -109,10 +109,9 @@ class OnPolicyUpdate(DirectUpdate):
     recompute_adv = False
 
     def prepare(self, actor: Any, critic: Any) -> None:
-        """Keep the bare modules, and the parameters to clip."""
+        """Keep the bare modules."""
         object.__setattr__(self, "plain_actor", actor)
         object.__setattr__(self, "plain_critic", critic)
-        object.__setattr__(self, "_parameters_to_clip", [*actor.parameters(), *critic.parameters()])
 
     def _preprocess_batch(self, batch: Any, buffer: Any, indices: Any) -> Prepared:
         rollout: Rollout = batch
@@ -175,9 +174,9 @@ class OnPolicyUpdate(DirectUpdate):
         """Take one clipped gradient step; give the gradient norm before clipping."""
         finite(loss, "loss")
         optimiser = self.optim._optim
-        optimiser.zero_grad(set_to_none=True)
+        optimiser.zero_grad()
         loss.backward()
-        norm = torch.nn.utils.clip_grad_norm_(self._parameters_to_clip, self.max_grad_norm, foreach=True)
+        norm = optimiser.clip(self.max_grad_norm)
         optimiser.step()
         return finite(norm, "gradient norm")
 

@@ -13,7 +13,6 @@ from tianshou.algorithm.modelfree.ddpg import ContinuousDeterministicPolicy
 from tianshou.algorithm.modelfree.dqn import DiscreteQLearningPolicy
 from tianshou.algorithm.modelfree.reinforce import ProbabilisticActorPolicy
 from tianshou.algorithm.modelfree.sac import SACPolicy
-from tianshou.algorithm.optim import TorchOptimizerFactory
 
 from agent2_training.engine.faults import Diverged
 
@@ -77,11 +76,6 @@ class DeterministicPolicy(PolicyWithoutCompilation, ContinuousDeterministicPolic
 
 class ChoicePolicy(PolicyWithoutCompilation, DiscreteQLearningPolicy[Any]):
     """Tianshou's policy of DQN."""
-
-
-def adam(learning_rate: float, eps: float = 1e-8) -> TorchOptimizerFactory:
-    """Make the factory of Adam with one fused kernel for all parameters."""
-    return TorchOptimizerFactory(torch.optim.Adam, lr=learning_rate, eps=eps, fused=True)
 
 
 def finite(value: torch.Tensor, name: str) -> float:
