@@ -1,6 +1,7 @@
 """The command line of the servers: options, and running them on the chosen transport."""
 
 import argparse
+import gc
 import logging
 import os
 import socket
@@ -107,7 +108,7 @@ def _run(
     token = take_token(token_file)
     if transport != "stdio":
         check_exposure(host, token)
-    servers = {server.name: server for server in (load()() for load in loads)}
+    servers = _build(loads)
     if transport == "stdio":
         anyio.run(_serve_stdio, next(iter(servers.values())), wire)
         return
@@ -117,6 +118,16 @@ def _run(
         # Open event streams would hold the process for ever, hence the bound.
         config = uvicorn.Config(app, log_level="warning", access_log=False, timeout_graceful_shutdown=3)
         uvicorn.Server(config).run(sockets=[listener])
+
+
+def _build(loads: Sequence[Callable[[], Factory]]) -> dict[str, Server]:
+    """Import and build the servers; what they consist of stays for good, so the garbage collector need not look at it."""
+    gc.disable()
+    try:
+        return {server.name: server for server in (load()() for load in loads)}
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 async def _serve_stdio(server: Server, wire: Wire) -> None:

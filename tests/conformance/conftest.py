@@ -63,7 +63,7 @@ async def _address_in(log: Path, process: subprocess.Popen[bytes]) -> str:
 
 @pytest.fixture
 def connect(base_url: str, server_environment: dict[str, str]) -> Connect:
-    """How to open a connection: `async with connect("training", "http", "legacy") as client`."""
+    """How to open a connection, by server, transport and era."""
 
     @asynccontextmanager
     async def open_client(name: str, transport: str, era: Era) -> AsyncGenerator[Client]:
