@@ -31,7 +31,7 @@ class WorkerControl:
         """Write to `descriptor`; None: to nobody."""
         self._descriptor = descriptor
         self._last = 0.0
-        self._beats = 0
+        self._step = 0
         self.stop_requested = False
 
     @classmethod
@@ -45,7 +45,6 @@ class WorkerControl:
         if hasattr(signal, "SIGUSR1"):
             faulthandler.register(signal.SIGUSR1, all_threads=True, chain=False)
         signal.signal(signal.SIGTERM, control._on_stop)
-        control.beat(is_forced=True)
         return control
 
     def _on_stop(self, number: int, frame: FrameType | None) -> None:
@@ -58,11 +57,11 @@ class WorkerControl:
             step: which step, for the message should the next one never finish.
             is_forced: send at once.
         """
-        self._beats += 1
+        self._step = self._step + 1 if step is None else step
         now = monotonic()
         if is_forced or now - self._last >= _BEAT_SECONDS:
             self._last = now
-            self._send({"beat": self._beats if step is None else step})
+            self._send({"beat": self._step})
 
     def fail(self, outcome: str, message: str) -> None:
         """Say why the run is about to end badly; the caller then leaves with a code other than 0.
@@ -75,7 +74,7 @@ class WorkerControl:
 
     def done(self) -> None:
         """Say that all is finished; without it, an exit code of 0 counts as `exited_early`."""
-        self._send({"done": True})
+        self._send({"done": True, "beat": self._step})
 
     def _send(self, message: dict[str, object]) -> None:
         if self._descriptor is None:
