@@ -19,6 +19,7 @@ from agent2_training.runs.starting import environment_job
 from agent2_workspace import ProjectFolder, RunFolder, fresh_seeds, read_json, sha256_of, write_json
 
 Mode = Literal["deterministic", "stochastic"]
+STALE_SECONDS = 2 * 3600.0
 SCORE_NOT_COMPARABLE = "The environment changed since the first evaluation of this project: scores do not compare."
 
 
@@ -122,6 +123,9 @@ async def evaluate(project: ProjectFolder, run: RunFolder, request: EvaluationRe
 
 
 def _prepare(project: ProjectFolder, run: RunFolder, request: EvaluationRequest, folder: Path) -> str:
+    for stale in run.root.glob(".policy-*"):  # left by a server that was killed while it evaluated
+        if time.time() - stale.stat().st_mtime > STALE_SECONDS:
+            shutil.rmtree(stale, ignore_errors=True)
     write_policy_folder(folder, run, request.checkpoint_env_steps)
     return environment_hash(project)
 

@@ -36,7 +36,13 @@ def act(action, observation):
 
 
 async def evaluate(project: ProjectFolder, run: RunFolder, **request: Any) -> Evaluation:
-    values = {"checkpoint": "latest", "purpose": "selection", "mode": "deterministic", "episodes": 5, **request}
+    values: dict[str, Any] = {
+        "checkpoint": "latest",
+        "purpose": "selection",
+        "mode": "deterministic",
+        "episodes": 5,
+        **request,
+    }
     with anyio.fail_after(60):
         return await EvaluationCalls(LongCalls()).evaluate_run(project, run, ctx=None, **values)
 

@@ -82,7 +82,7 @@ def run(
     to_host, from_evaluator = os.pipe()
     to_evaluator, from_host = os.pipe()
     host = FakeHost(FrameChannel(to_host, from_host), answer)
-    values = {
+    values: dict[str, Any] = {
         "reference": {"name": "counter.py:Counter"}, "root": str(folder), "seeds": [2, 3, 4, 5, 6], "lockstep": 2,
         "policy_seconds": 2.0, "total_seconds": 20.0, **job,
     }  # fmt: skip
