@@ -12,7 +12,7 @@ from agent2_schemas import Bound, BoxSpace, DiscreteSpace, EnvironmentReport, Md
 
 STD_RATIO = 10.0
 LARGE_ENTRY = 10.0
-LARGE_RETURN_STD = 10.0
+LARGE_RETURN_STD = 20.0
 SMALL_RETURN_STD = 0.1
 VELOCITY_GAIN = 0.3
 SLOW_STEP_SHARE = 0.05

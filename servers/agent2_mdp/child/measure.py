@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +14,11 @@ from agent2_sandbox.child import serve_call
 
 Rows = NDArray[np.float64]
 MAX_ENTRIES = 64
-RIDGE = 1e-6
+MAX_CROSSED = 16
+"""Entries up to which all their products join the fit."""
+WELL_EXPLAINED = 0.8
+"""An entry whose change is explained this well without the last change lacks no velocity."""
+RIDGE = 1e-9
 
 
 def main(payload: dict[str, Any]) -> dict[str, Any]:
@@ -64,17 +68,26 @@ def _velocity_gain(recording: Recording, now: Rows, following: Rows) -> float | 
         return None
     change, last = (following - now)[1:][is_next], (now[1:] - now[:-1])[is_next]
     here, action = now[1:][is_next], flat_rows(recording.action)[1:][is_next]
-    ones = np.ones((len(here), 1))
-    with_change = _explained(np.concatenate([here, here**2, action, last, ones], axis=1), change)
-    without = _explained(np.concatenate([here, here**2, action, ones], axis=1), change)
-    return number(np.max(with_change - without))
+    known = np.concatenate([here, _products(here), action, np.ones((len(here), 1))], axis=1)
+    without = _explained(known, change)
+    with_change = _explained(np.concatenate([known, last], axis=1), change)
+    is_open = without < WELL_EXPLAINED
+    return number(np.max((with_change - without)[is_open], initial=0.0))
+
+
+def _products(values: Rows) -> Rows:
+    """Give all products of two entries, squares alone where there are many."""
+    if values.shape[1] > MAX_CROSSED:
+        return values**2
+    first, second = np.triu_indices(values.shape[1])
+    return values[:, first] * values[:, second]
 
 
 def _explained(inputs: Rows, targets: Rows) -> Rows:
     scale = np.maximum(np.abs(inputs).max(axis=0), 1e-12)
     scaled = inputs / scale
     gram = scaled.T @ scaled + RIDGE * len(scaled) * np.eye(scaled.shape[1])
-    weights: Rows = np.linalg.solve(gram, scaled.T @ targets)
+    weights = cast("Rows", np.linalg.solve(gram, scaled.T @ targets))
     residual = ((targets - scaled @ weights) ** 2).mean(axis=0)
     variance = targets.var(axis=0)
     return 1 - residual / np.where(variance > 1e-12, variance, np.inf)
