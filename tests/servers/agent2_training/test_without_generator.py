@@ -38,6 +38,7 @@ class Journey:
             result = await self._clients[server].call_tool(tool, arguments, read_timeout_seconds=60)
             assert not result.is_error, result.content
             assert result.structured_content is not None
+            assert result.structured_content.get("state") != "failed", result.structured_content
             if result.structured_content.get("state") not in ("running", "queued"):
                 return result.structured_content
 
