@@ -56,8 +56,8 @@ def curves_chart(curves: Sequence[ReportCurve], candidates: Sequence[str], title
     return _svg("".join(parts), HEIGHT, title)
 
 
-def arms_chart(arms: Sequence[Arm]) -> Markup:
-    """Draw each arm's interquartile mean with its interval, and every run as a dot."""
+def arms_chart(arms: Sequence[Arm], candidates: Sequence[str]) -> Markup:
+    """Draw each arm's interquartile mean with its interval, and every run as a dot; colours as in the curves."""
     values = [
         value for arm in arms for value in (*arm.run_scores, arm.interval_low, arm.interval_high) if value is not None
     ]
@@ -69,15 +69,16 @@ def arms_chart(arms: Sequence[Arm]) -> Markup:
     parts: list[str] = []
     for row, arm in enumerate(arms):
         y = ROW * row + 24
+        colour = (candidates.index(arm.candidate_id) if arm.candidate_id in candidates else row) % COLOURS
         parts.append(f'<text class="name" x="4" y="{y + 4}">{escape(arm.name[:22])}</text>')
         if arm.interval_low is not None and arm.interval_high is not None:
             parts.append(
-                f'<line class="interval c{row % COLOURS}" x1="{scale(arm.interval_low):.1f}" x2="{scale(arm.interval_high):.1f}" y1="{y}" y2="{y}"/>'
+                f'<line class="interval c{colour}" x1="{scale(arm.interval_low):.1f}" x2="{scale(arm.interval_high):.1f}" y1="{y}" y2="{y}"/>'
             )
         middle = arm.interquartile_mean if arm.interquartile_mean is not None else arm.mean
         if middle is not None:
             parts.append(
-                f'<rect class="mark c{row % COLOURS}" x="{scale(middle) - 3:.1f}" y="{y - 9}" width="6" height="18"/>'
+                f'<rect class="mark c{colour}" x="{scale(middle) - 3:.1f}" y="{y - 9}" width="6" height="18"/>'
             )
         dots = [score for score in arm.run_scores if score is not None]
         parts += [f'<circle class="dot" cx="{scale(score):.1f}" cy="{y + 15}" r="3"/>' for score in dots]

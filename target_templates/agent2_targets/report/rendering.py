@@ -42,7 +42,7 @@ def render_report(data: ReportData) -> str:
         card=data.card,
         short=short,
         verdict_means=_VERDICT_MEANS.get(data.verdict_word, ""),
-        arms_chart=arms_chart(data.verdict.arms) if data.verdict else "",
+        arms_chart=arms_chart(data.verdict.arms, candidates) if data.verdict else "",
         search_chart=_chart(data, "search", candidates),
         verdict_chart=_chart(data, "verdict", candidates),
         candidates=candidates,

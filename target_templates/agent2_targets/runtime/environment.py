@@ -193,12 +193,19 @@ def make_registered(
             raise multi_agent(name) from error
         raise unknown_id(name, module) from error
     except (gymnasium.error.DependencyNotInstalled, ImportError) as error:
-        raise missing_extra(name, error) from error
+        raise moved(name, error) if "moved" in str(error) else missing_extra(name, error) from error
     except TypeError as error:
         raise bad_arguments(name, error) from error
     except (Exception, SystemExit) as error:
         message = f"{name} failed while it was made: {describe_error(error)}."
         raise BuildError("constructor-failed", message, "Check its keyword arguments.") from error
+
+
+def moved(name: str, error: Exception) -> BuildError:
+    """Say that an old version of an environment lives elsewhere now, and which versions are still here."""
+    newer = [key for key in gymnasium.registry if key.rpartition("-v")[0] == name.rpartition("-v")[0] and key != name]
+    advice = f"Use a newer version: {', '.join(newer)}." if newer else "Use the package that it names."
+    return BuildError("deprecated-id", f"{name} is no longer here: {describe_error(error)}.", advice)
 
 
 def missing_extra(name: str, error: Exception) -> BuildError:

@@ -248,7 +248,7 @@ def install_line(package: str) -> str:
 def describe_error(error: BaseException) -> str:
     """Give type and message of an error in one line."""
     text = str(error).strip().splitlines()
-    return f"{type(error).__name__}: {text[0]}" if text else type(error).__name__
+    return f"{type(error).__name__}: {text[0].rstrip('.')}" if text else type(error).__name__
 
 
 def line_in(error: BaseException, file: Path | None) -> int | None:
