@@ -16,7 +16,7 @@ DISTRIBUTIONS = {"yaml": "pyyaml", "mcp_types": "mcp", "PIL": "pillow", "imageio
 COMES_WITH = {
     # module: the declared distribution that brings it
     "anyio": "mcp", "starlette": "mcp", "uvicorn": "mcp", "httpx2": "mcp", "typing_extensions": "pydantic",
-    "pydantic_core": "pydantic", "mujoco": "gymnasium", "pillow": "imageio", "google": "tensorboard",
+    "pydantic_core": "pydantic", "mujoco": "gymnasium", "pillow": "imageio", "google": "tensorboard", "markupsafe": "jinja2",
 }  # fmt: skip
 BROUGHT_BY_THE_USER = {"pettingzoo", "mpe2", "onnx", "onnxruntime", "gym", "pygame", "moviepy", "minigrid", "ale_py"}
 
