@@ -3,6 +3,8 @@ PYTHON ?= $(shell command -v python3.11 || command -v python3)
 # On Linux the default package index serves CUDA builds of torch; name the CPU index here to save gigabytes:
 #   make install TORCH_INDEX=https://download.pytorch.org/whl/cpu
 TORCH_INDEX ?=
+# More for pytest, such as PYTEST_ARGUMENTS="-n 2 --dist loadfile" to use two cores.
+PYTEST_ARGUMENTS ?=
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
@@ -45,10 +47,10 @@ check: install  ## lint, format, types, floors
 	$(BIN)/pyright
 
 test: check  ## everything but the slow tests
-	$(BIN)/pytest -q
+	$(BIN)/pytest -q $(PYTEST_ARGUMENTS)
 
 test-slow: install  ## minutes of training, fresh virtual environments, other people's clients
-	$(BIN)/pytest -q -m slow
+	$(BIN)/pytest -q -m slow $(PYTEST_ARGUMENTS)
 
 format: install  ## let ruff rewrite what it can
 	$(BIN)/ruff check --fix $(wildcard $(SOURCES))
