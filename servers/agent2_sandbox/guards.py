@@ -7,7 +7,7 @@ import traceback
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,11 +34,11 @@ class GuardError(Exception):
 def read_only_view(value: Any) -> Any:
     """Give a view that cannot be written: of an array, or of a mapping and all arrays in it."""
     if isinstance(value, np.ndarray):
-        view: NDArray[Any] = value.view()
+        view = cast("NDArray[Any]", value).view()
         view.flags.writeable = False
         return view
     if isinstance(value, Mapping):
-        mapping: Mapping[str, Any] = value
+        mapping = cast("Mapping[str, Any]", value)
         return MappingProxyType({key: read_only_view(part) for key, part in mapping.items()})
     return value
 
@@ -113,7 +113,7 @@ def checked_components(
     """
     if type(result) is not dict:
         raise GuardError(f"reward must return a dict of named components, got {type(result).__name__}, step {step}")
-    components: dict[Any, Any] = result
+    components = cast("dict[Any, Any]", result)
     return {str(name): _component(str(name), value, count, step, observation) for name, value in components.items()}
 
 

@@ -140,7 +140,10 @@ def _gaps(tier: Tier) -> tuple[str, ...]:
 
 def _landlock_gaps() -> tuple[str, ...]:
     abi = landlock_abi()
-    gaps = ["the command lines of other processes can be read", "/dev/shm is shared with the machine"]
+    gaps = [
+        "the command lines of other processes can be read, and how many files they hold open",
+        "/dev/shm is shared with the machine",
+    ]
     if os.geteuid() == 0:
         gaps.append("files in folders that it may read are read whatever their mode")
     else:

@@ -2,6 +2,7 @@
 
 import os
 import sys
+from itertools import pairwise
 from pathlib import Path
 
 FORMS = ("root", "user") if os.geteuid() == 0 else ("user",)
@@ -39,7 +40,7 @@ def _closed_folders() -> set[tuple[str, str]]:
     pairs: set[tuple[str, str]] = set()
     for prefix in {Path(sys.prefix), Path(sys.base_prefix), Path(sys.executable).resolve().parent}:
         chain = [prefix, *prefix.parents]
-        for inner, outer in zip(chain, chain[1:], strict=False):
+        for inner, outer in pairwise(chain):
             if not outer.stat().st_mode & 0o001:
                 pairs.add((str(outer), str(inner)))
     return pairs

@@ -56,7 +56,7 @@ def _line_before(asking: ProcessRequest, text: str) -> int:
 
 
 async def test_a_child_that_hangs_is_ended_and_the_line_is_shown(asking: ProcessRequest) -> None:
-    with anyio.fail_after(60), pytest.raises(ChildFailed, match=r"answering.py, line \d+ in _spin") as failed:
+    with anyio.fail_after(60), pytest.raises(ChildFailed, match=r"answering\.py, line \d+ in _spin") as failed:
         await call_child(asking, {"do": "spin"}, timeout_seconds=2)
     assert failed.value.outcome == "time_limit"
 
@@ -83,7 +83,7 @@ async def test_a_child_writes_only_its_folder_and_we_can_read_it(
     answer = await call_child(replace(asking, writable=run_folder / "work"), {"do": "write"}, timeout_seconds=60)
     assert answer.value["folder"] == str(run_folder / "work")
     assert (run_folder / "work" / "made.txt").read_text() == "by the child"
-    with pytest.raises(ChildFailed, match="Read-only|Permission denied|No such file"):
+    with pytest.raises(ChildFailed, match=r"Read-only|Permission denied|No such file"):
         await call_child(replace(asking, working_directory=run_folder), {"do": "write"}, timeout_seconds=60)
 
 
@@ -98,7 +98,7 @@ async def test_free_form_code_is_refused_where_there_is_no_boundary(
     asking: ProcessRequest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("AGENT2_SANDBOX_TIER", "D")
-    with pytest.raises(PrerequisiteError, match="Type: .*best_effort"):
+    with pytest.raises(PrerequisiteError, match=r"Type: .*best_effort"):
         await call_child(asking, {}, timeout_seconds=60)
     for allowed in (replace(asking, is_declared_only=True), replace(asking, isolation_policy="best_effort")):
         answer = await call_child(allowed, {}, timeout_seconds=60)

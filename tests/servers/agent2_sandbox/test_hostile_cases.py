@@ -87,7 +87,7 @@ class CaseServer:
         """Start it with a secret in its environment."""
         environment = {**os.environ, "AGENT2_SANDBOX_TIER": tier, "ANTHROPIC_API_KEY": "sk-canary", "HOME": "/tmp"}
         script = Path(__file__).parent / "scripts" / "case_server.py"
-        self._errors = tempfile.TemporaryFile()
+        self._errors = tempfile.TemporaryFile()  # noqa: SIM115  (closed in close)
         self._process = subprocess.Popen(
             forms.command_as(form, [sys.executable, str(script)]),
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._errors, env=environment,

@@ -4,11 +4,12 @@ import os
 import sys
 import time
 from pathlib import Path
+from typing import NoReturn
 
 from agent2_sandbox.child import serve_call
 
 
-def _spin() -> None:
+def _spin() -> NoReturn:
     while True:
         time.sleep(0.01)
 
@@ -35,7 +36,7 @@ def answer(payload: dict[str, object]) -> dict[str, object]:
             return {"folder": str(Path.cwd())}
         case _:
             print("a word to the log")
-            return {"echo": payload}
+    return {"echo": payload}
 
 
 def payload_descriptor() -> int:

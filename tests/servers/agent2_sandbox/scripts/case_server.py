@@ -68,7 +68,7 @@ def _run_in(folder: Path, case: str, code: str) -> dict[str, object]:
     while (left := _left_of(str(folder))) and monotonic() < end:
         _PAUSE.wait(0.02)
     log = log_file.read_text(errors="replace")
-    unchanged = file.read_text() == code and sorted(os.listdir(folder)) == sorted(
+    unchanged = file.read_text() == code and sorted(path.name for path in folder.iterdir()) == sorted(
         ["candidate", "work", "seeds.json", ".env", "process.json", "log.txt"]
     )
     return {
@@ -82,7 +82,7 @@ def _run_in(folder: Path, case: str, code: str) -> dict[str, object]:
         "has_breach": "BREACH" in log or "BREACH" in status.message,
         "has_forged": "FORGED" in log,
         "left": left,
-        "outside_unchanged": unchanged and sorted(os.listdir(folder / "candidate")) == ["mdp.py"],
+        "outside_unchanged": unchanged and [path.name for path in (folder / "candidate").iterdir()] == ["mdp.py"],
     }
 
 
