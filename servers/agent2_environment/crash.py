@@ -22,6 +22,8 @@ OWN_WORDS = (
     "/lib/python3",
     "<frozen",
 )
+RAISED = re.compile(r"[A-Za-z_.]*(Error|Exception|Failed)\b")
+"""How the message of an exception begins that left the child's own function."""
 LAST_PHASES = {"second-instance": "one-instance", "close": "close-fails"}
 """Phases after which nothing of the report is missing, and the finding that a crash in them becomes."""
 
@@ -139,6 +141,12 @@ def _describe(failure: ChildFailed, place: Place) -> tuple[str, str, str]:
             code,
             f"The environment passed the limit of {limit} {place.words}: {failure.message}",
             "Use less, or raise the limit in the configuration.",
+        )
+    if RAISED.match(failure.message):
+        return (
+            "inspection-failed",
+            f"The inspection itself failed {place.words}: {failure.message}",
+            "This is a bug of the server, or the environment returned what no check foresaw; please report it.",
         )
     signal = re.search(r"SIG[A-Z]{2,}", failure.message) or _signal_in(failure.log)
     if failure.outcome == "exited_early" or (signal is None and failure.outcome == "crashed"):

@@ -174,8 +174,19 @@ def find_in_rewards(notes: Notes, recorder: Recorder, *, is_random: bool) -> Non
         )
 
 
-def find_in_endings(notes: Notes, recorder: Recorder, max_episode_steps: int | None, adaptations: list[str]) -> None:
-    """Look at how episodes of the random policy end."""
+def find_in_endings(
+    notes: Notes, recorder: Recorder, max_episode_steps: int | None, adaptations: list[str], *, is_endless: bool
+) -> None:
+    """Look at how episodes of the random policy end.
+
+    Args:
+        notes: takes the findings.
+        recorder: the rollout of the random policy.
+        max_episode_steps: time limit, environment steps.
+        adaptations: what was adapted, a time limit perhaps.
+        is_endless: whether the text of `step` never lets an episode end. Otherwise other behaviour may end it, so that
+            a rollout without an end is only a note.
+    """
     lengths = np.array(recorder.lengths)
     steps = len(recorder.original_rewards)
     is_added = any(adaptation.startswith(ADDED_LIMIT) for adaptation in adaptations)
@@ -186,7 +197,7 @@ def find_in_endings(notes: Notes, recorder: Recorder, max_episode_steps: int | N
         added = f"a limit of {max_episode_steps} steps is added" if is_added else "there is no time limit"
         notes.find(
             "episode-endless",
-            "warning",
+            "note" if is_added and not is_endless else "warning",
             f"No episode ended by itself in {steps} steps; {added}.",
             advice="Give max_episode_steps in the reference, or end episodes in the environment.",
             evidence=f"{steps} random steps, 0 endings of its own",

@@ -13,12 +13,13 @@ from agent2_environment.introspection.data_findings import (
     find_in_observations,
     find_in_rewards,
 )
+from agent2_environment.introspection.endings import never_ends
 from agent2_environment.introspection.failures import find_failure, user_place
 from agent2_environment.introspection.notes import Notes, resident_bytes
 from agent2_environment.introspection.policies import make_policy
 from agent2_environment.introspection.process_findings import find_in_memory, find_in_output, find_in_start
 from agent2_environment.introspection.recording import Recorder
-from agent2_environment.introspection.repeating import Trajectory, find_about_seeds, find_about_sharing
+from agent2_environment.introspection.repeating import Repetition
 from agent2_environment.introspection.source import describe_source
 from agent2_environment.introspection.space_findings import find_in_spaces
 from agent2_environment.introspection.statistics import (
@@ -102,6 +103,7 @@ class _Inspection:
         self._space = adapted.observation_space
         self._stepper = Stepper(adapted.env, notes, self._deadlines)
         self._stdout_before = notes.stdout_bytes()
+        self._is_endless = never_ends(type(adapted.env.unwrapped).step)
 
     def run(self) -> dict[str, Any]:
         """Go through all phases; a failed call ends them, what was found before it stays."""
@@ -112,8 +114,7 @@ class _Inspection:
             watch = RawWatch(self._adapted.env.unwrapped, self._notes)
             self._roll("random", RANDOM_EXTENT)
             self._roll("zero", ZERO_EXTENT)
-            trajectory = self._repeat(watch)
-            self._second_instance(trajectory)
+            self._repeat(watch)
         except EnvironmentFailed as failure:
             is_complete = self._stepper.phase == SECOND_INSTANCE
             find_failure(self._notes, failure, self._stepper.phase)
@@ -149,41 +150,47 @@ class _Inspection:
         notes.report["info_keys"] = info_keys(recorder)
         # The observation before step n was seen at step number n - 1 of its episode.
         find_in_features(notes, flat, steps_in_episode - 1)
-        find_in_endings(notes, recorder, self._adapted.max_episode_steps, self._adapted.adaptations)
+        find_in_endings(
+            notes, recorder, self._adapted.max_episode_steps, self._adapted.adaptations, is_endless=self._is_endless
+        )
         find_in_memory(notes, stepper.memory)
         find_in_output(notes, self._stdout_before, len(recorder.original_rewards))
 
-    def _repeat(self, watch: RawWatch) -> Trajectory | None:
-        self._stepper.phase = "repeat"
-        trajectory = find_about_seeds(self._notes, self._stepper, watch, self._space, self._seed)
-        self._stepper.phase = "integer-action"
-        seed = self._seed
-        find_about_integers(self._notes, watch, lambda: self._stepper.reset(seed), self._adapted.action_space)
-        self._notes.rest()
-        self._notes.save()
-        return trajectory
-
-    def _second_instance(self, trajectory: Trajectory | None) -> None:
-        notes = self._notes
-        self._stepper.phase = SECOND_INSTANCE
-        notes.at(SECOND_INSTANCE, 0, self._payload["start_seconds"])
-        try:
-            adapted = build_environment(self._payload["reference"], root=self._payload["root"])
-        except BaseException as error:  # the refusal may be of any kind
-            notes.rest()
-            find_one_instance(notes, f"{type(error).__name__}: {error}"[:300])
-            return
+    def _repeat(self, watch: RawWatch) -> None:
+        notes, stepper, seed = self._notes, self._stepper, self._seed
+        stepper.phase = "repeat"
+        repetition = Repetition(notes, stepper, watch, self._space, seed)
+        is_solid = repetition.find_about_seeds(self._other)
+        stepper.phase = "integer-action"
+        find_about_integers(notes, watch, lambda: stepper.reset(seed), self._adapted.action_space)
         notes.rest()
-        other = Stepper(adapted.env, notes, self._deadlines)
-        other.phase = SECOND_INSTANCE
+        notes.save()
+        other = self._other()
+        if other is None:
+            return
         try:
-            if trajectory is not None:
-                find_about_sharing(notes, self._stepper, other, self._space, trajectory, self._seed)
+            if is_solid:
+                stepper.phase = SECOND_INSTANCE
+                repetition.find_about_sharing(other)
         except EnvironmentFailed as failure:
             find_one_instance(notes, str(failure))
         finally:
             with contextlib.suppress(Exception):
-                adapted.env.close()
+                other.env.close()
+
+    def _other(self) -> Stepper | None:
+        """Build another instance in this process; where that is refused, say so once."""
+        self._notes.at(SECOND_INSTANCE, 0, self._payload["start_seconds"])
+        try:
+            adapted = build_environment(self._payload["reference"], root=self._payload["root"])
+        except BaseException as error:  # the refusal may be of any kind
+            find_one_instance(self._notes, f"{type(error).__name__}: {error}"[:300])
+            return None
+        finally:
+            self._notes.rest()
+        stepper = Stepper(adapted.env, self._notes, self._deadlines)
+        stepper.phase = SECOND_INSTANCE
+        return stepper
 
     def _finish(self) -> None:
         notes = self._notes

@@ -1,4 +1,4 @@
-"""Is it reproducible: equal seeds and equal actions, process generators unseeded, a second instance beside it."""
+"""Is it reproducible: equal seeds and equal actions, process generators unseeded, fresh instances, a second one beside it."""
 
 from collections.abc import Callable
 from typing import Any
@@ -15,31 +15,149 @@ TOLERANCE = 1e-6
 """Physics engines repeat to this within one process; more is a different trajectory."""
 SECONDS_AT_MOST = 1.0
 STEPS_AT_MOST = 60
+GENERATORS = {"numpy": "the global NumPy generator", "random": "the global `random` generator"}
 
 
-def play(
-    stepper: Stepper, space: SpaceDict, seeds: list[int], actions: list[Any], between: Callable[[], None]
-) -> Trajectory:
-    """Play fixed actions after seeded resets; give all values in one row a step.
+class Repetition:
+    """Plays one fixed plan of seeds and actions again and again, each time with one thing changed.
 
     Args:
-        stepper: the instance.
+        notes: takes the findings and `is_deterministic`.
+        stepper: the instance that was rolled before, so that its calls were timed.
+        watch: the watch on that instance.
         space: its observation space.
-        seeds: one reset each.
-        actions: the same for each reset; an episode's end cuts them off.
-        between: called before each step, to disturb.
+        seed: the first seed.
     """
-    rows: Trajectory = []
-    for seed in seeds:
-        observation, _ = stepper.reset(seed)
-        rows.append((0.0, False, False, *_copies(observation, space)))
-        for action in actions:
-            between()
-            observation, original_reward, terminated, truncated, _ = stepper.step(action)
-            rows.append((original_reward, terminated, truncated, *_copies(observation, space)))
+
+    def __init__(self, notes: Notes, stepper: Stepper, watch: RawWatch, space: SpaceDict, seed: int) -> None:
+        """Choose seeds and actions so that one play takes about a second at most."""
+        self._notes, self._stepper, self._watch, self._space, self._seed = notes, stepper, watch, space, seed
+        step_seconds, reset_seconds = np.median(stepper.step_times), np.median(stepper.reset_times)
+        count = int(np.clip(SECONDS_AT_MOST / max(float(step_seconds), 1e-9) / 3, 4, STEPS_AT_MOST))
+        stepper.env.action_space.seed(seed)
+        self._seeds = [seed + number for number in range(1 if reset_seconds > 0.2 else 3)]
+        self._actions = [stepper.env.action_space.sample() for _ in range(count)]
+        self._first = self._play(stepper)
+
+    def find_about_seeds(self, fresh: Callable[[], Stepper | None]) -> bool:
+        """Measure reproducibility under a seed.
+
+        Args:
+            fresh: makes another instance; None where a process holds one only.
+
+        Returns:
+            Whether it repeats in every way, so that a second instance can be tested against it.
+        """
+        second = self._play(self._stepper)
+        parted = first_difference(self._first, second)
+        self._notes.report["is_deterministic"] = parted is None
+        if parted is None:
+            culprits = [name for name in GENERATORS if self._depends_on(name)]
+            if culprits:
+                self._say_unseeded(culprits, is_adapted=True)
+            return not culprits
+        evidence = f"two plays of one seed part at row {parted} of {len(self._first)}{_by(self._first, second, parted)}"
+        if self._repeats_fresh(fresh):
+            self._notes.report["is_deterministic"] = True
+            self._notes.find(
+                "repeats-when-fresh",
+                "note",
+                "Equal seeds and actions repeat in fresh instances, but not always after a reset of the same instance.",
+                advice="Nothing to mend where the simulator keeps state of its own; scores carry that noise.",
+                evidence=evidence,
+            )
+            return False
+        culprits = [name for name in GENERATORS if self._is_mended_by(name)]
+        if culprits:
+            self._say_unseeded(culprits[:1], is_adapted=False)
+        else:
+            self._say("equal seeds and actions part", evidence, is_adapted=False)
+        return False
+
+    def find_about_sharing(self, other: Stepper) -> None:
+        """Step a second instance between the steps of the first: neither may notice."""
+        other.reset(self._seed + 1000)
+
+        def disturb() -> None:
+            _, _, terminated, truncated, _ = other.step(other.env.action_space.sample())
             if terminated or truncated:
-                break
-    return rows
+                other.reset(None)
+
+        disturbed = first_difference(self._first, self._play(self._stepper, disturb))
+        if disturbed is None or not self._still_repeats():
+            return
+        if first_difference(self._first, self._play(self._stepper, disturb)) is not None:
+            self._notes.find(
+                "shared-state",
+                "warning",
+                "Two instances in one process disturb each other: the trajectory of one changes when the other is stepped.",
+                advice="Keep state in the instance, not in the class or the module.",
+                evidence=f"trajectories part at row {disturbed} of {len(self._first)}; alone they repeat",
+                is_adapted=True,
+            )
+
+    def _play(self, stepper: Stepper, between: Callable[[], None] | None = None) -> Trajectory:
+        """Play the plan; give all values in one row a step."""
+        rows: Trajectory = []
+        for seed in self._seeds:
+            observation, _ = stepper.reset(seed)
+            rows.append((0.0, False, False, *_copies(observation, self._space)))
+            for action in self._actions:
+                if between is not None:
+                    between()
+                observation, original_reward, terminated, truncated, _ = stepper.step(action)
+                rows.append((original_reward, terminated, truncated, *_copies(observation, self._space)))
+                if terminated or truncated:
+                    break
+        return rows
+
+    def _still_repeats(self) -> bool:
+        return first_difference(self._first, self._play(self._stepper)) is None
+
+    def _depends_on(self, generator: str) -> bool:
+        """Unseed one of the process's generators before each raw reset; a difference counts if it goes with its cause."""
+        trajectory = self._play_with(lambda: unseed(generator))
+        return first_difference(self._first, trajectory) is not None and self._still_repeats()
+
+    def _is_mended_by(self, generator: str) -> bool:
+        """Seed one of the process's generators before each raw reset, and see whether all plays then agree."""
+        first, *others = [self._play_with(lambda: unseed(generator, 12345)) for _ in range(3)]
+        return all(first_difference(first, other) is None for other in others)
+
+    def _play_with(self, scramble: Callable[[], None]) -> Trajectory:
+        before, self._watch.scramble = self._watch.scramble, scramble
+        try:
+            return self._play(self._stepper)
+        finally:
+            self._watch.scramble = before
+
+    def _repeats_fresh(self, fresh: Callable[[], Stepper | None]) -> bool:
+        plays: list[Trajectory] = []
+        for _ in range(2):
+            stepper = fresh()
+            if stepper is None:
+                return False
+            plays.append(self._play(stepper))
+            stepper.env.close()
+        return first_difference(*plays) is None
+
+    def _say_unseeded(self, culprits: list[str], *, is_adapted: bool) -> None:
+        names = " and ".join(GENERATORS[name] for name in culprits)
+        self._say(
+            f"it draws from {names}, which reset(seed=…) does not seed",
+            f"trajectories repeat while {names} is seeded too, and part while it is not",
+            is_adapted=is_adapted,
+        )
+
+    def _say(self, why: str, evidence: str, *, is_adapted: bool) -> None:
+        self._notes.find(
+            "not-reproducible",
+            "warning",
+            f"The environment is not reproducible from its seed: {why}.",
+            advice="Draw from self.np_random after super().reset(seed=seed).",
+            evidence=evidence,
+            is_adapted=is_adapted,
+        )
 
 
 def first_difference(one: Trajectory, other: Trajectory) -> int | None:
@@ -50,102 +168,13 @@ def first_difference(one: Trajectory, other: Trajectory) -> int | None:
     return None if len(one) == len(other) else min(len(one), len(other))
 
 
-def find_about_seeds(notes: Notes, stepper: Stepper, watch: RawWatch, space: SpaceDict, seed: int) -> Trajectory | None:
-    """Measure reproducibility under a seed; set `is_deterministic`.
-
-    Returns:
-        The trajectory, where it is reproducible in every way: then a second instance can be tested against it.
-    """
-    seeds, actions = plan(stepper, seed)
-    first = play(stepper, space, seeds, actions, _nothing)
-    second = play(stepper, space, seeds, actions, _nothing)
-    parted = first_difference(first, second)
-    culprits: list[str] = []
-    for generator in ("numpy", "random"):
-        watch.scramble = lambda name=generator: unseed(name)
-        if parted is None:
-            unseeded = first_difference(first, play(stepper, space, seeds, actions, _nothing))
-            culprits += [generator] if unseeded is not None else []
-    if parted is not None:
-        culprits = _seeding_helps(stepper, watch, space, seeds, actions)
-    watch.scramble = _nothing
-    notes.report["is_deterministic"] = parted is None
-    if parted is None and not culprits:
-        return first
-    names = " and ".join(
-        {"numpy": "the global NumPy generator", "random": "the global `random` generator"}[c] for c in culprits
-    )
-    notes.find(
-        "not-reproducible",
-        "warning",
-        "The environment is not reproducible from its seed"
-        + (
-            f": it draws from {names}, which reset(seed=…) does not seed."
-            if names
-            else ": equal seeds and actions part."
-        ),
-        advice="Draw from self.np_random after super().reset(seed=seed).",
-        evidence=_evidence(parted, first, second, names),
-        is_adapted=parted is None,
-    )
-    return None
-
-
-def plan(stepper: Stepper, seed: int) -> tuple[list[int], list[Any]]:
-    """Choose seeds and actions so that one play takes about a second at most."""
-    reset_seconds = float(np.median(stepper.reset_times))
-    step_seconds = float(np.median(stepper.step_times)) if stepper.step_times else 1e-3
-    count = int(np.clip(SECONDS_AT_MOST / max(step_seconds, 1e-9) / 3, 4, STEPS_AT_MOST))
-    seeds = [seed + number for number in range(1 if reset_seconds > 0.2 else 3)]
-    stepper.env.action_space.seed(seed)
-    return seeds, [stepper.env.action_space.sample() for _ in range(count)]
-
-
-def find_about_sharing(
-    notes: Notes, stepper: Stepper, other: Stepper, space: SpaceDict, alone: Trajectory, seed: int
-) -> None:
-    """Step a second instance between the steps of the first: neither may notice."""
-    seeds, actions = plan(stepper, seed)
-    other.reset(seed + 1000)
-
-    def disturb() -> None:
-        _, _, terminated, truncated, _ = other.step(other.env.action_space.sample())
-        if terminated or truncated:
-            other.reset(None)
-
-    parted = first_difference(alone, play(stepper, space, seeds, actions, disturb))
-    if parted is not None:
-        notes.find(
-            "shared-state",
-            "warning",
-            "Two instances in one process disturb each other: the first one's trajectory changes when the second is stepped.",
-            advice="Keep state in the instance, not in the class or the module.",
-            evidence=f"trajectories part at row {parted} of {len(alone)}",
-            is_adapted=True,
-        )
-
-
-def _seeding_helps(
-    stepper: Stepper, watch: RawWatch, space: SpaceDict, seeds: list[int], actions: list[Any]
-) -> list[str]:
-    """Seed the process's generators before each raw reset and look whether the trajectories then agree."""
-    for generator in ("numpy", "random"):
-        watch.scramble = lambda name=generator: unseed(name, 12345)
-        one = play(stepper, space, seeds, actions, _nothing)
-        if first_difference(one, play(stepper, space, seeds, actions, _nothing)) is None:
-            return [generator]
-    return []
-
-
-def _evidence(parted: int | None, first: Trajectory, second: Trajectory, names: str) -> str:
-    if parted is None:
-        return f"equal while {names} is seeded too, different when it is not"
-    sizes = [abs(a - b).max() for a, b in zip(first[parted][3:], second[parted][3:], strict=False) if _comparable(a, b)]
-    return f"two plays of one seed part at row {parted} of {len(first)}" + (f", by {max(sizes):.3g}" if sizes else "")
-
-
-def _comparable(a: Any, b: Any) -> bool:
-    return not isinstance(a, str) and np.shape(a) == np.shape(b) and np.size(a) > 0
+def _by(first: Trajectory, second: Trajectory, row: int) -> str:
+    """Say how large the largest difference at a row is."""
+    if row >= min(len(first), len(second)):
+        return ""
+    pairs = zip(first[row][3:], second[row][3:], strict=True)
+    sizes = [float(np.abs(a - b).max()) for a, b in pairs if not isinstance(a, str) and np.size(a)]
+    return f", by {max(sizes):.3g}" if sizes else ""
 
 
 def _copies(observation: Any, space: SpaceDict) -> tuple[Any, ...]:
@@ -158,10 +187,6 @@ def _is_numeric(value: Any) -> bool:
 
 
 def _agree(a: Any, b: Any) -> bool:
-    if not isinstance(a, bool | str):
-        return np.shape(a) == np.shape(b) and bool(np.allclose(a, b, rtol=TOLERANCE, atol=TOLERANCE, equal_nan=True))
-    return bool(a == b)
-
-
-def _nothing() -> None:
-    """Disturb nothing."""
+    if isinstance(a, bool | str):
+        return bool(a == b)
+    return np.shape(a) == np.shape(b) and bool(np.allclose(a, b, rtol=TOLERANCE, atol=TOLERANCE, equal_nan=True))

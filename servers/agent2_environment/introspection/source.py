@@ -13,7 +13,7 @@ DOCUMENTATION_CHARACTERS = 1200
 
 def describe_source(raw: Any) -> dict[str, Any]:
     """Give `source_file`, `source_line`, `packages` and `documentation` of an environment's class."""
-    kind: type[Any] = type(raw)
+    kind: type = raw.__class__
     file, line = "", None
     try:
         found = inspect.getsourcefile(kind)

@@ -13,6 +13,7 @@ from agent2_environment.introspection.data_findings import (
     find_in_observations,
     find_in_rewards,
 )
+from agent2_environment.introspection.endings import never_ends
 from agent2_environment.introspection.notes import Notes
 from agent2_environment.introspection.process_findings import find_in_memory
 from agent2_environment.introspection.recording import Recorder
@@ -87,17 +88,38 @@ def test_rewards_are_judged_by_their_numbers(notes: Notes, rewards: list[float],
 
 
 def test_an_environment_that_never_ends_is_a_warning(notes: Notes) -> None:
-    find_in_endings(notes, rolled([1.0] * 200, lengths=1000), None, [])
+    find_in_endings(notes, rolled([1.0] * 200, lengths=1000), None, [], is_endless=False)
     assert codes(notes)["episode-endless"]["severity"] == "warning"
 
 
 def test_an_added_limit_that_ends_every_episode_is_said(notes: Notes) -> None:
-    find_in_endings(notes, rolled([1.0] * 200, lengths=100, terminated=False), 100, ["default-time-limit: added"])
+    find_in_endings(
+        notes, rolled([1.0] * 200, lengths=100, terminated=False), 100, ["default-time-limit: added"], is_endless=True
+    )
     assert codes(notes)["episode-endless"]["is_adapted"]
+    assert codes(notes)["episode-endless"]["severity"] == "warning"
+
+
+def test_a_random_policy_that_finds_no_end_is_only_noted_where_a_limit_is_added(notes: Notes) -> None:
+    recorder = rolled([1.0] * 200, lengths=100, terminated=False)
+    find_in_endings(notes, recorder, 100, ["default-time-limit: added"], is_endless=False)
+    assert codes(notes)["episode-endless"]["severity"] == "note"
+
+
+def test_only_a_step_that_literally_never_ends_is_called_endless() -> None:
+    def on_and_on(action: int) -> tuple[int, float, bool, bool, dict[str, int]]:
+        return action, 0.0, False, False, {}
+
+    def computed(action: int) -> tuple[int, float, bool, bool, dict[str, int]]:
+        return action, 0.0, action > 3, False, {}
+
+    assert never_ends(on_and_on)
+    assert not never_ends(computed)
+    assert not never_ends(len)
 
 
 def test_a_time_limit_that_is_reported_as_termination_is_noted(notes: Notes) -> None:
-    find_in_endings(notes, rolled([1.0] * 200, lengths=50), 1000, [])
+    find_in_endings(notes, rolled([1.0] * 200, lengths=50), 1000, [], is_endless=False)
     assert set(codes(notes)) == {"terminated-at-fixed-length"}
 
 
