@@ -12,7 +12,7 @@ TUNED: dict[tuple[AlgorithmName, str], Preset] = {
             "learning_rate": 1e-3, "learning_rate_schedule": "linear", "clip_range": 0.2,
         },
         normalise_observation="none",
-        suggested_env_steps=60_000,
+        suggested_env_steps=40_000,
         source=f"{ZOO}: ppo.yml, CartPole-v1",
     ),
     ("PPO", "Acrobot"): Preset(
@@ -93,10 +93,10 @@ TUNED: dict[tuple[AlgorithmName, str], Preset] = {
     ("SAC", "Pendulum"): Preset(
         hyperparameters={
             "learning_rate": 2e-3, "warmup_env_steps": 500, "num_envs": 1, "batch_size": 256, "buffer_size": 50_000,
-            "gamma": 0.98, "tau": 0.01,
+            "gamma": 0.98, "tau": 0.01, "updates_per_env_step": 0.5,
         },
         network={"hidden_sizes": (64, 64)},
-        suggested_env_steps=12_000,
+        suggested_env_steps=8_000,
         source=f"{ZOO}: sac.yml, Pendulum-v1; a small network at twice the rate for one CPU core",
     ),
     ("TD3", "Pendulum"): Preset(

@@ -57,8 +57,8 @@ class Training:
         """Build environments, networks and algorithm, all from the seed."""
         torch.set_num_threads(1)
         seed_everything(seed)
-        self._seed, self._budget, self._control = seed, budget_env_steps, control
-        self._values: dict[str, Any] = design["hyperparameters"]
+        self.candidate, self._seed, self._budget, self._control = candidate, seed, budget_env_steps, control
+        self.values: dict[str, Any] = design["hyperparameters"]
         self._normalisation: str = design["mdp"].get("stateful", {}).get("normalise_observation", "none")
         first = build_environment(job["reference"], root=job.get("root"))
         mdp = {**design["mdp"], "max_episode_steps": first.max_episode_steps}
@@ -132,7 +132,7 @@ class Training:
         self.simulation.close()
 
     def _run_on_policy(self) -> None:
-        simulation, values = self.simulation, self._values
+        simulation, values = self.simulation, self.values
         if simulation.normaliser is not None and not self._resumed_env_steps:
             self._warm_normaliser()
         collector = OnPolicyCollector(simulation, self.learner.actor, self._beat)
@@ -162,7 +162,7 @@ class Training:
         simulation.reset()
 
     def _run_off_policy(self) -> None:
-        simulation, values = self.simulation, self._values
+        simulation, values = self.simulation, self.values
         buffer = ReplayBuffer(
             max(min(int(values["buffer_size"]), self._budget), simulation.count * int(values["collect_steps"])),
             simulation.shape,
@@ -196,7 +196,7 @@ class Training:
     def _warm_buffer(self, collector: OffPolicyCollector, buffer: ReplayBuffer) -> None:
         """Fill the buffer by random steps, after a resume by the policy as it is; measure the first statistics."""
         simulation = self.simulation
-        warmup = min(int(self._values["warmup_env_steps"]), self._budget - simulation.env_steps)
+        warmup = min(int(self.values["warmup_env_steps"]), self._budget - simulation.env_steps)
         if self._resumed_env_steps:
             target = simulation.env_steps + warmup
             while simulation.env_steps < target:
@@ -208,21 +208,21 @@ class Training:
             simulation.refresh()
 
     def _exploration_rate(self) -> float:
-        values = self._values
+        values = self.values
         share = min(1.0, self.simulation.env_steps / (float(values["exploration_fraction"]) * self._budget))
         first, last = float(values["exploration_initial"]), float(values["exploration_final"])
         return first + share * (last - first)
 
     def _learning_rate(self) -> float:
-        rate = float(self._values["learning_rate"])
-        if self._values["learning_rate_schedule"] == "constant":
+        rate = float(self.values["learning_rate"])
+        if self.values["learning_rate_schedule"] == "constant":
             return rate
         return rate * max(0.0, 1.0 - self.simulation.env_steps / self._budget)
 
     def _set_learning_rate(self) -> None:
-        if self._values["learning_rate_schedule"] != "constant":
+        if self.values["learning_rate_schedule"] != "constant":
             # The last rollout ends at the budget: a hundredth of the rate is left for it.
-            self.learner.set_learning_rate(max(self._learning_rate(), 0.01 * float(self._values["learning_rate"])))
+            self.learner.set_learning_rate(max(self._learning_rate(), 0.01 * float(self.values["learning_rate"])))
 
     def _beat(self) -> None:
         self._control.beat(self.simulation.env_steps)
