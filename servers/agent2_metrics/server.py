@@ -57,7 +57,7 @@ def _add_reading(server: Server) -> None:
     def list_runs(project: ProjectName) -> Annotated[CallToolResult, RunList]:
         """How every run of a project stands, and the scores of its evaluations."""
         folder = sources.find_project(project)
-        statuses = read_all_statuses(folder)
+        statuses = tuple(each.model_copy(update={"isolation": None}) for each in read_all_statuses(folder))
         evaluations = tuple(
             each.model_copy(update={"original_returns": (), "lengths": (), "isolation": None})
             for status in statuses
