@@ -1,5 +1,6 @@
 """Real processes: standard input, HTTP and SSE, tokens, hosts, stray output."""
 
+import json
 import os
 import subprocess
 import sys
@@ -136,3 +137,22 @@ def test_standard_input_serves_one_server_only() -> None:
     )  # fmt: skip
     assert ended.returncode == 2
     assert "Standard input serves one server, not 2." in ended.stderr
+
+
+def test_a_server_ends_when_its_client_leaves_in_the_middle_of_long_work() -> None:
+    work = {"name": "work", "arguments": {"seconds": 600, "wait_seconds": 0.05}}
+    messages = [
+        INITIALIZE,
+        {"jsonrpc": "2.0", "method": "notifications/initialized"},
+        {"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": work},
+    ]
+    with subprocess.Popen(
+        [sys.executable, DEMO_FILE], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+    ) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        process.stdin.write("".join(json.dumps(message) + "\n" for message in messages))
+        process.stdin.flush()
+        assert any('"state":"running"' in line for line in process.stdout)
+        process.stdin.close()
+        assert process.wait(60) == 0
