@@ -173,8 +173,8 @@ async def _check_installation(mdp_file: Path, arguments: MdpArguments, inputs: I
     Raises:
         PrerequisiteError: it failed too.
     """
-    if failure.line is not None:
-        return
+    if failure.line is not None and failure.outcome != "crashed":
+        return  # a hang or a limit within a line of mdp.py
     reference = mdp_file.with_name("unchanged_mdp.py")
     write_whole(reference, EMPTY_CODE)
     try:
@@ -197,7 +197,7 @@ def _failure_finding(failure: ChildFailed) -> Finding:
         advice=advice,
         evidence=failure.log[-300:],
         file="mdp.py",
-        line=failure.line or None,
+        line=failure.line if failure.outcome != "crashed" or "mdp.py" in failure.message else None,
     )
 
 

@@ -16,6 +16,8 @@ Rows = NDArray[np.float64]
 MAX_ENTRIES = 64
 MAX_CROSSED = 16
 """Entries up to which all their products join the fit."""
+JUMP_SHARE = 0.7
+"""A change by more than this share of an entry's range is a jump, as of an angle at pi, and tells nothing of speed."""
 WELL_EXPLAINED = 0.8
 """An entry whose change is explained this well without the last change lacks no velocity."""
 RIDGE = 1e-9
@@ -63,7 +65,8 @@ def main(payload: dict[str, Any]) -> dict[str, Any]:
 
 def _velocity_gain(recording: Recording, now: Rows, following: Rows) -> float | None:
     """Fit the next change of each entry with and without the last change; give the largest gain in explained variance."""
-    is_next = recording.episode[1:] == recording.episode[:-1]
+    jumps = (np.abs(following - now) > JUMP_SHARE * np.ptp(now, axis=0)).any(axis=1)
+    is_next = (recording.episode[1:] == recording.episode[:-1]) & ~jumps[1:] & ~jumps[:-1]
     if is_next.sum() < 10 * now.shape[1]:
         return None
     change, last = (following - now)[1:][is_next], (now[1:] - now[:-1])[is_next]

@@ -70,7 +70,8 @@ def main(payload: dict[str, Any]) -> dict[str, Any]:
     subject = _shortened(subject)
     answer["recorded_transitions"] = len(subject.recording)
     answer |= _check_behaviour(subject)
-    answer |= _spaces(subject, file, payload.get("max_episode_steps"))
+    if not notes.has_errors():
+        answer |= _spaces(subject, file, payload.get("max_episode_steps"))
     answer["parts"] = list(loaded.functions)
     answer["reward_weights"] = loaded.weights
     if not notes.has_errors():
@@ -155,13 +156,11 @@ def _spaces(subject: Subject, file: str, max_episode_steps: int | None) -> dict[
         try:
             found[name] = give(mdp, Transforms.load(file, mdp))
         except TransformError as error:
-            if not subject.notes.has_errors():
-                advice = "Mend it for an observation of zeros."
-                subject.notes.error("runtime-refuses", str(error), advice, line=error.line)
-        except (ValueError, KeyError, TypeError) as error:
-            if not subject.notes.has_errors():
-                advice = "Declare ACTION_SPACE and act, or another observe."
-                subject.notes.error(f"{name.replace('_', '-')}-unusable", f"{describe(error)}.", advice)
+            advice = "Mend it for an observation of zeros, with which the runtime finds out the shapes."
+            subject.notes.error("runtime-refuses", str(error), advice, line=error.line)
+        except (ValueError, KeyError, TypeError, SystemExit) as error:
+            advice = "Declare ACTION_SPACE and act, or another observe."
+            subject.notes.error(f"{name.replace('_', '-')}-unusable", f"{describe(error)}.", advice)
     return found
 
 

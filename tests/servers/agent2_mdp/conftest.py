@@ -15,6 +15,7 @@ from mcp import Client
 from agent2_mdp.server import build_server
 from agent2_workspace import ProjectFolder
 
+MOST_CALLS = 6
 OpenProject = Callable[[str], ProjectFolder]
 CallTool = Callable[..., Any]
 
@@ -30,6 +31,7 @@ def load_beside(name: str) -> ModuleType:
 
 
 source = load_beside("recording_source")
+load_beside("small_environments")
 
 
 @pytest.fixture(scope="session")
@@ -61,13 +63,16 @@ def open_project(recorded: Callable[[str], Path], workspace_folder: Path) -> Ope
 
 @pytest.fixture
 async def call_tool() -> AsyncIterator[CallTool]:
-    """Call a tool of a fresh server in memory and give its structured answer; an error fails the test."""
+    """Call a tool of a fresh server in memory until it has finished, and give its structured answer."""
     async with Client(build_server().mcp) as client:
 
         async def call(name: str, **arguments: Any) -> dict[str, Any]:
-            result = await client.call_tool(name, arguments)
-            assert not result.is_error, result.content
-            assert result.structured_content is not None
-            return result.structured_content
+            for _ in range(MOST_CALLS):
+                result = await client.call_tool(name, arguments)
+                assert not result.is_error, result.content
+                assert result.structured_content is not None
+                if result.structured_content["state"] != "running":
+                    return result.structured_content
+            raise AssertionError(f"{name} was still running after {MOST_CALLS} calls")
 
         yield call
