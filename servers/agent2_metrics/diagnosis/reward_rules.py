@@ -1,10 +1,6 @@
 """Rules on the reward: no signal, dominance, hacking, idle and suicidal optima, sparse rewards (20-22, 24, 30, 31)."""
 
-# pyright: reportUnknownMemberType=false, reportUnknownArgumentType=false, reportUnknownVariableType=false, reportAttributeAccessIssue=false, reportMissingTypeStubs=false
-# SciPy ships no types.
-
 import numpy as np
-from scipy import stats
 
 from agent2_metrics.curves.series import Floats, Series
 from agent2_metrics.diagnosis.facts import Facts, Missing
@@ -12,7 +8,8 @@ from agent2_metrics.diagnosis.rule import REWARD_SCALE, Evidence, RuleBook, time
 from agent2_schemas import DesignPatch
 
 BOOK = RuleBook()
-SLOPE_LEVEL = 0.9
+NORMAL_95 = 1.6448536
+"""95 % quantile of the normal distribution: the ends of a 90 % interval."""
 HACKING_POINTS = 8
 PREFIX = "reward_component/"
 
@@ -241,13 +238,32 @@ def _gain(values: Floats, start: slice, late: slice) -> float:
 def _spearman(first: Floats, second: Floats) -> float:
     if float(np.ptp(first)) == 0 or float(np.ptp(second)) == 0:
         return 0.0
-    return float(stats.spearmanr(first, second).statistic)
+    return float(np.corrcoef(_ranks(first), _ranks(second))[0, 1])
+
+
+def _ranks(values: Floats) -> Floats:
+    """Ranks from 1; ties share their mean rank."""
+    _, group, counts = np.unique(values, return_inverse=True, return_counts=True)
+    return (np.cumsum(counts) - (counts - 1) / 2)[group]
 
 
 def _slope(x: Floats, y: Floats) -> tuple[float, float]:
     """90 % interval of the slope."""
     if len(x) < 4 or float(np.ptp(y)) == 0:
         return 0.0, 0.0
-    fit = stats.linregress((x - x[0]) / (x[-1] - x[0]), y)
-    reach = float(stats.t.ppf((1 + SLOPE_LEVEL) / 2, len(x) - 2)) * float(fit.stderr)
-    return float(fit.slope) - reach, float(fit.slope) + reach
+    scaled = (x - x[0]) / (x[-1] - x[0])
+    centred = scaled - scaled.mean()
+    slope = float(centred @ y / (centred @ centred))
+    rest = y - y.mean() - slope * centred
+    error = float(np.sqrt(rest @ rest / (len(x) - 2) / (centred @ centred)))
+    reach = _t_95(len(x) - 2) * error
+    return slope - reach, slope + reach
+
+
+def _t_95(freedom: int) -> float:
+    """95 % quantile of Student's t to within 2 % from two degrees of freedom on (Cornish and Fisher 1938)."""
+    z = NORMAL_95
+    first = (z**3 + z) / 4
+    second = (5 * z**5 + 16 * z**3 + 3 * z) / 96
+    third = (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / 384
+    return z + first / freedom + second / freedom**2 + third / freedom**3
