@@ -12,6 +12,7 @@ import pytest
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 
 PACKAGES = ["node@22", "@modelcontextprotocol/inspector@2.12.0"]
+PATIENCE = ["--connect-timeout", "90000"]  # a start on a busy machine takes its time
 ADVICE_EXIT = 5  # what the Inspector ends with when a tool answers with an error
 CALLS = {
     "environment": ["list_environments"],
