@@ -10,15 +10,47 @@ Call = Callable[..., Awaitable[CallToolResult]]
 
 FAST: dict[str, set[str]] = {
     "CartPole-v1": {"reward-constant"},
-    "Pendulum-v1": set(),
-    "FrozenLake-v1": set(),
-    "LunarLander-v3": set(),
-    "InvertedPendulum-v5": {"reward-constant"},
+    "FrozenLake-v1": {"feature-constant", "reward-sparse"},
+    "InvertedPendulum-v5": set(),
 }
-SLOW: dict[str, set[str]] = {}
+SLOW: dict[str, set[str]] = {
+    "Acrobot-v1": {"reward-constant"},
+    "MountainCar-v0": {"reward-constant"},
+    "MountainCarContinuous-v0": set(),
+    "Pendulum-v1": set(),
+    "Blackjack-v1": {"feature-constant", "observation-space-flattened"},
+    "CliffWalking-v1": {"feature-constant"},
+    "CliffWalkingSlippery-v1": {"feature-constant"},
+    "FrozenLake8x8-v1": {"feature-constant"},
+    "Taxi-v4": {"feature-constant"},
+    "BipedalWalker-v3": set(),
+    "BipedalWalkerHardcore-v3": set(),
+    "CarRacing-v3": {"action-range", "image-observation"},
+    "LunarLander-v3": set(),
+    "LunarLanderContinuous-v3": set(),
+    "Ant-v5": {"feature-constant"},
+    "HalfCheetah-v5": set(),
+    "Hopper-v5": set(),
+    "Humanoid-v5": {"feature-constant", "feature-duplicate"},
+    "HumanoidStandup-v5": {"feature-constant", "feature-duplicate"},
+    "InvertedDoublePendulum-v5": {"feature-constant"},
+    "Pusher-v5": {"feature-constant"},
+    "Reacher-v5": set(),
+    "Swimmer-v5": set(),
+    "Walker2d-v5": set(),
+}
+BY_CHANCE = {
+    "FrozenLake8x8-v1": {"reward-constant", "reward-sparse"},
+    "CliffWalking-v1": {"episode-endless"},
+    "CliffWalkingSlippery-v1": {"episode-endless"},
+    "MountainCarContinuous-v0": {"reward-sparse"},
+    "BipedalWalker-v3": {"repeats-when-fresh"},
+    "BipedalWalkerHardcore-v3": {"repeats-when-fresh"},
+}
+"""Further true notes that depend on how far the rollout comes within its seconds."""
 SPACES: dict[str, tuple[str, str]] = {
     "CartPole-v1": ("box", "discrete"),
-    "Pendulum-v1": ("box", "box"),
+    "InvertedPendulum-v5": ("box", "box"),
     "FrozenLake-v1": ("discrete", "discrete"),
 }
 
@@ -29,7 +61,8 @@ async def check(name: str, notes: set[str], call: Call) -> None:
     assert not result.is_error, result
     findings = answer["report"]["findings"]
     assert all(finding["severity"] == "note" for finding in findings), findings
-    assert {finding["code"] for finding in findings} == notes
+    codes = {finding["code"] for finding in findings}
+    assert notes <= codes <= notes | BY_CHANCE.get(name, set())
     assert answer["state"] == "finished"
     assert answer["report"]["is_deterministic"] is True
     random, zero = answer["report"]["episodes"]

@@ -86,10 +86,9 @@ async def test_families_tell_what_is_installed_and_the_line_that_installs_the_re
 
 @pytest.mark.anyio
 async def test_a_concise_answer_stays_short(call: Call) -> None:
-    result = await call("inspect_environment", environment="InvertedPendulum-v5")
-    full = await call("inspect_environment", environment="Acrobot-v1", detail="full")
+    result = await call("inspect_environment", environment="CartPole-v1")
     assert len(json.dumps(result.structured_content)) < 8000
-    assert (full.structured_content or {})["report"]["observation_entries"]
+    assert (result.structured_content or {})["report"]["observation_entries"]
 
 
 def test_the_server_half_imports_neither_torch_nor_gymnasium_nor_numpy() -> None:
