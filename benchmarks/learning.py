@@ -1,6 +1,6 @@
 """Train the first suggestion of the catalogue on small tasks and append what was reached to results/learning.csv.
 
-    python benchmarks/learning.py InvertedPendulum-v5 [--algorithm PPO] [--suggestion "tuned preset"] [--budget 40000] [--seeds 3]
+python benchmarks/learning.py InvertedPendulum-v5 [--algorithm PPO] [--suggestion "tuned preset"] [--budget 40000] [--seeds 3]
 """
 
 from __future__ import annotations
@@ -47,7 +47,14 @@ def describe(environment: str) -> EnvironmentReport:
     return EnvironmentReport.model_validate(report)
 
 
-def write_run(folder: Path, report: EnvironmentReport, suggestion: TrainingSuggestion, budget: int, seed: int, changed: dict[str, Any]) -> None:
+def write_run(
+    folder: Path,
+    report: EnvironmentReport,
+    suggestion: TrainingSuggestion,
+    budget: int,
+    seed: int,
+    changed: dict[str, Any],
+) -> None:
     """Write what a worker reads: run.json, reference.json, candidate/."""
     candidate = folder / "candidate"
     candidate.mkdir(parents=True)
@@ -60,11 +67,19 @@ def write_run(folder: Path, report: EnvironmentReport, suggestion: TrainingSugge
             "environment_observation_space": report.observation_space,
             "environment_action_space": report.action_space,
             "observation_space": {**box, "shape": [size], "low": None, "high": None},
-            "action_space": {"kind": "discrete", "n": action["n"]} if is_discrete else {**box, "shape": action["shape"]},
+            "action_space": {"kind": "discrete", "n": action["n"]}
+            if is_discrete
+            else {**box, "shape": action["shape"]},
         }
     )
-    hyperparameters = {**suggestion.hyperparameters.model_dump(), **{k: v for k, v in changed.items() if k in suggestion.hyperparameters.model_dump()}}
-    network = {**suggestion.network.model_dump(), **{k: v for k, v in changed.items() if k in suggestion.network.model_dump()}}
+    hyperparameters = {
+        **suggestion.hyperparameters.model_dump(),
+        **{k: v for k, v in changed.items() if k in suggestion.hyperparameters.model_dump()},
+    }
+    network = {
+        **suggestion.network.model_dump(),
+        **{k: v for k, v in changed.items() if k in suggestion.network.model_dump()},
+    }
     design, findings = complete_design(
         candidate_id="c1", mdp=mdp, report=report, algorithm=suggestion.algorithm, network=network,
         hyperparameters=hyperparameters, budget_env_steps=budget,
@@ -81,7 +96,9 @@ def write_run(folder: Path, report: EnvironmentReport, suggestion: TrainingSugge
         budget_env_steps=budget, lease="keep", created_at="",
     )  # fmt: skip
     (folder / "run.json").write_text(run.model_dump_json())
-    (folder / "reference.json").write_text(json.dumps({"reference": EnvironmentReference(name=report.reference.name).model_dump(), "root": None}))
+    (folder / "reference.json").write_text(
+        json.dumps({"reference": EnvironmentReference(name=report.reference.name).model_dump(), "root": None})
+    )
     (folder / "work").mkdir()
 
 
@@ -90,7 +107,9 @@ def train(folder: Path) -> tuple[float, float]:
     begun, before = time.monotonic(), resource.getrusage(resource.RUSAGE_CHILDREN)
     arguments = [str(folder / "work"), str(folder / "run.json"), "--reference", str(folder / "reference.json")]
     environment = {"OMP_NUM_THREADS": "1", "MUJOCO_GL": "egl", "PATH": "/usr/bin:/bin"}
-    subprocess.run([sys.executable, "-I", "-B", "-m", "agent2_training.worker", *arguments], check=True, env=environment)
+    subprocess.run(
+        [sys.executable, "-I", "-B", "-m", "agent2_training.worker", *arguments], check=True, env=environment
+    )
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     return time.monotonic() - begun, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
@@ -100,7 +119,9 @@ def evaluate(folder: Path, environment: str, episodes: int) -> tuple[float, floa
     newest = max((folder / "work" / "checkpoints").glob("*.safetensors"), key=lambda path: int(path.stem))
     with safe_open(newest, "pt") as file:
         metadata = file.metadata()
-        actor = {name.removeprefix("actor."): file.get_tensor(name) for name in file.keys() if name.startswith("actor.")}
+        actor = {
+            name.removeprefix("actor."): file.get_tensor(name) for name in file.keys() if name.startswith("actor.")
+        }
     agent_folder = folder / "agent"
     agent_folder.mkdir()
     for name in ("design.yaml", "mdp.py", "policy.py"):
