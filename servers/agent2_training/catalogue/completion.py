@@ -73,10 +73,14 @@ def complete_design(
     declared = mdp.model_dump() | {"stateful": stateful, "reward_scale": scale}
     finished, faults = _validated(MdpDesign, declared, "mdp")
     findings += faults
-    if completed is None or built is None or finished is None:
-        return None, tuple(findings)
-    findings += check_fit(completed, finished, budget_env_steps)
-    if any(finding.severity == "error" for finding in findings):
+    checked = completed or _without_faults(model, values, fitted)
+    findings += check_fit(checked, finished or mdp, budget_env_steps)
+    if (
+        completed is None
+        or built is None
+        or finished is None
+        or any(finding.severity == "error" for finding in findings)
+    ):
         return None, tuple(findings)
     design = Design.model_validate(
         {
@@ -213,6 +217,19 @@ def _validated(model: Any, values: dict[str, Any], where: str) -> tuple[Any, lis
             )
             for fault in error.errors()
         ]
+
+
+def _without_faults(model: Any, values: dict[str, Any], fitted: dict[str, Any]) -> BaseModel:
+    """Put the preset's values where the given ones are invalid, so that the others are checked all the same."""
+    try:
+        return model.model_validate(values)
+    except ValidationError as error:
+        wrong = {str(fault["loc"][0]) for fault in error.errors() if fault["loc"]}
+    return model.model_validate(
+        {name: fitted.get(name) if name in wrong else value for name, value in values.items()}
+        if wrong <= set(fitted)
+        else fitted
+    )
 
 
 def _fit_minibatch(values: dict[str, Any]) -> Any:
