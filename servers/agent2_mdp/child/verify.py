@@ -30,6 +30,7 @@ GAMMA = 0.99
 """Discount of the numeric tests; the run's own is not known yet."""
 TIMED_ROWS = 8
 TIMED_CALLS = 30
+PACED_ROWS = 64
 FULL_TRIAL_SECONDS = 0.5
 """Functions that take longer than this for one pass over all rows are tried on fewer."""
 MIN_ROWS = 16
@@ -166,7 +167,7 @@ def _spaces(subject: Subject, file: str, max_episode_steps: int | None) -> dict[
 
 def _shortened(subject: Subject) -> Subject:
     """Take fewer rows where the functions are so slow that all of them would take too long."""
-    seconds = sum(_step_seconds(subject).values())
+    seconds = sum(_step_seconds(subject, PACED_ROWS, 3).values())
     affordable = int(FULL_TRIAL_SECONDS / max(seconds, 1e-9))
     if affordable >= len(subject.recording):
         return subject
@@ -174,7 +175,7 @@ def _shortened(subject: Subject) -> Subject:
 
 
 def _time_step(subject: Subject) -> float:
-    seconds = _step_seconds(subject, TIMED_CALLS)
+    seconds = _step_seconds(subject, TIMED_ROWS, TIMED_CALLS)
     total = sum(seconds.values())
     if total > SLOW_SECONDS:
         slowest = max(seconds, key=lambda name: seconds[name])
@@ -187,9 +188,9 @@ def _time_step(subject: Subject) -> float:
     return total
 
 
-def _step_seconds(subject: Subject, calls: int = 1) -> dict[str, float]:
-    """Time each part for one environment step, in batches of eight."""
-    rows = np.arange(min(TIMED_ROWS, len(subject.recording)))
+def _step_seconds(subject: Subject, count: int, calls: int) -> dict[str, float]:
+    """Time each part for one environment step, in batches of `count` rows; the median of some calls, seconds."""
+    rows = np.arange(min(count, len(subject.recording)))
     recording, loaded = subject.recording, subject.loaded
     observations = take(recording.observation, rows)
     actions = sample_actions(subject.designed_action_space, len(rows), np.random.default_rng(0))

@@ -58,7 +58,7 @@ def zero_action(space: gymnasium.Space[Any]) -> Any:
     """Give the action nearest to zero."""
     if isinstance(space, gymnasium.spaces.Box):
         return np.clip(np.zeros(space.shape), space.low, space.high).astype(space.dtype)
-    return np.int64(0)
+    return np.zeros(space.shape or (), np.int64)[()]
 
 
 def statistics(policy: Any, arrays: dict[str, Any]) -> EpisodeStatistics:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
 import gymnasium
 import numpy as np
@@ -12,7 +12,6 @@ from gymnasium import spaces
 class Small(gymnasium.Env[Any, Any]):
     """A point on a line with speed; subclasses choose what is seen and paid."""
 
-    metadata: ClassVar[dict[str, Any]] = {"render_modes": []}
     action_space: spaces.Space[Any] = spaces.Box(-1.0, 1.0, (1,), np.float32)
     limit = 100
 
@@ -86,4 +85,5 @@ class Picture(Small):
 
 
 for made in (AngleWithoutSpeed, RareGoal, NestedDict, Picture):
-    gymnasium.register(id=f"{made.__name__}-v0", entry_point=made, max_episode_steps=Small.limit)
+    made_by: Any = made  # any callable will do, though the stub says a protocol
+    gymnasium.register(id=f"{made.__name__}-v0", entry_point=made_by, max_episode_steps=Small.limit)
