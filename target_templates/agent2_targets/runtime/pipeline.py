@@ -295,8 +295,8 @@ def make_scale(space: SpaceDict) -> Any:
     """Make the function from [-1, 1] to the bounds of a box; an entry without both bounds is left as it is."""
     low, high = box_bounds(space)
     is_bounded = np.isfinite(low) & np.isfinite(high)
-    centre = np.where(is_bounded, (high + low) / 2, 0.0) if is_bounded.any() else np.zeros_like(low)
-    half = np.where(is_bounded, (high - low) / 2, 1.0) if is_bounded.any() else np.ones_like(low)
+    low, high = np.where(is_bounded, low, -1.0), np.where(is_bounded, high, 1.0)
+    centre, half = (high + low) / 2, (high - low) / 2
     if not np.any(centre) and np.all(half == 1.0):
         return lambda action: np.asarray(action, dtype=np.float64)
     return lambda action: centre + half * np.asarray(action, dtype=np.float64)

@@ -82,7 +82,8 @@ def to_gymnasium(space: SpaceDict) -> gymnasium.Space[Any]:
     if kind == "multi_discrete":
         return spaces.MultiDiscrete(space["nvec"])
     if kind == "multi_binary":
-        return spaces.MultiBinary(space["shape"])
+        shape = tuple(space["shape"])
+        return spaces.MultiBinary(shape[0] if len(shape) == 1 else shape)
     if kind == "dict":
         return spaces.Dict({key: to_gymnasium(part) for key, part in space["spaces"].items()})
     if kind == "tuple":

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import textwrap
 from pathlib import Path
 from typing import Any
@@ -104,7 +103,7 @@ def test_mujoco_leaves_no_log_file_and_no_line_behind(tmp_path: Path, capfd: pyt
     build_environment({"name": "InvertedPendulum-v5"}, root=None).env.close()
     assert not (tmp_path / "MUJOCO_LOG.TXT").exists()
     assert capfd.readouterr() == ("", "")
-    assert os.path.samefile(Path.cwd(), tmp_path)
+    assert Path.cwd().samefile(tmp_path)
 
 
 @pytest.mark.parametrize(
