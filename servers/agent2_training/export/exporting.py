@@ -1,12 +1,12 @@
 """Deliver an agent: score it on the card seeds, pack its folder whole, add a video where the environment draws."""
 
+import asyncio
 import importlib
 import secrets
 import shutil
 from functools import partial
 from pathlib import Path
 
-import anyio
 import anyio.to_thread
 
 from agent2_sandbox import ChildFailed, Limits, ProcessRequest, call_child
@@ -59,16 +59,13 @@ async def _cards(
     project: ProjectFolder, run: RunFolder, env_steps: int, episodes: int, evaluations: EvaluationCalls
 ) -> tuple[Evaluation, Evaluation]:
     """Score the checkpoint on the card seeds with greedy and with sampled actions, side by side."""
-    found: dict[Mode, Evaluation] = {}
-
-    async def one(mode: Mode) -> None:
-        request = EvaluationRequest(checkpoint_env_steps=env_steps, purpose="card", mode=mode, episodes=episodes)
-        found[mode] = await evaluations.evaluate(project, run, request)
-
-    async with anyio.create_task_group() as group:
-        group.start_soon(one, "deterministic")
-        group.start_soon(one, "stochastic")
-    return found["deterministic"], found["stochastic"]
+    modes: tuple[Mode, Mode] = ("deterministic", "stochastic")
+    requests = [
+        EvaluationRequest(checkpoint_env_steps=env_steps, purpose="card", mode=mode, episodes=episodes)
+        for mode in modes
+    ]
+    card, stochastic = await asyncio.gather(*(evaluations.evaluate(project, run, each) for each in requests))
+    return card, stochastic
 
 
 def _pack(

@@ -39,7 +39,8 @@ class Journey:
             assert not result.is_error, result.content
             assert result.structured_content is not None
             assert result.structured_content.get("state") != "failed", result.structured_content
-            if result.structured_content.get("state") not in ("running", "queued"):
+            is_under_way = result.structured_content.get("state") in ("running", "queued")
+            if tool == "start_training" or not is_under_way:
                 return result.structured_content
 
 
