@@ -12,7 +12,7 @@ def runs(found: RunList) -> str:
     """Text of `list_runs`."""
     if not found.runs:
         return "No runs yet. Next: start_training."
-    scores = {each.run_id: each for each in found.evaluations}
+    scores = {each.run_id: each for each in sorted(found.evaluations, key=lambda each: each.purpose != "card")}
     lines: list[str] = []
     for status in found.runs[-10:]:
         steps = status.progress.env_steps if status.progress else 0

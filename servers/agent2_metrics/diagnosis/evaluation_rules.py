@@ -76,7 +76,7 @@ def late_collapse(facts: Facts) -> Evidence | None:
 )  # fmt: skip
 def train_evaluation_gap(facts: Facts) -> Evidence | None:
     """Training and evaluation of the same reward differ by more than a quarter."""
-    steps, scores, origin = facts.scores()
+    steps, scores, origin = facts.scores(least=1)
     curve = facts.need("episode_return")
     last = float(steps[-1])
     near = curve.y[(curve.x <= last * 1.05) & (curve.x >= last * 0.85)]

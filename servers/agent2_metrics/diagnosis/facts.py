@@ -162,25 +162,25 @@ class Facts:
             raise Missing("time limit of the environment")
         return limit
 
-    def scores(self) -> tuple[Floats, Floats, str]:
+    def scores(self, *, least: int = 2) -> tuple[Floats, Floats, str]:
         """Env steps and mean return of each evaluation, and where they come from.
 
         The trusted evaluations count before a curve that the log itself reports.
 
         Raises:
-            Missing: fewer than two evaluations.
+            Missing: fewer than `least` evaluations.
         """
         own = sorted(
             (each.checkpoint_env_steps, each.mean_original_return)
             for each in self.evaluations
             if each.mode == self._mode() and each.mean_original_return is not None
         )
-        if len(own) >= 2:
+        if len(own) >= least:
             return np.array([float(step) for step, _ in own]), np.array([score for _, score in own]), "evaluations"
         if self.has("eval_return"):
-            series = self.need("eval_return", points=2)
+            series = self.need("eval_return", points=least)
             return series.x, series.y, "curve eval_return"
-        raise Missing("two evaluations at different checkpoints, or curve eval_return")
+        raise Missing(f"{least} evaluations on selection seeds, or curve eval_return")
 
     def _mode(self) -> str:
         modes = [each.mode for each in self.evaluations]
@@ -189,7 +189,7 @@ class Facts:
     def last_return(self) -> float:
         """The newest mean original return: of an evaluation where there is one, else of training."""
         try:
-            return float(self.scores()[1][-1])
+            return float(self.scores(least=1)[1][-1])
         except Missing:
             return float(self.tail(self.need("episode_return")).mean())
 

@@ -282,6 +282,7 @@ def value_loss_spike(facts: Facts) -> Evidence | None:
     worst = int(spikes[np.argmax(series.y[spikes])])
     return Evidence(
         symptom=f"value_loss jumped from {usual[worst]:.3g} to {series.y[worst]:.3g}; {len(spikes)} such points.",
+        severity="note" if len(spikes) == 1 else "warning",
         numbers={"spike": float(series.y[worst]), "usual": float(usual[worst]), "spikes": float(len(spikes))},
         window=(float(series.x[spikes[0]]), float(series.x[spikes[-1]])),
     )  # fmt: skip

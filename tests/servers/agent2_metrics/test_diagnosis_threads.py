@@ -112,3 +112,14 @@ def test_a_cautious_sac_is_healthy() -> None:
         design=off_policy(), without=("approx_kl", "clip_fraction", "entropy", "explained_variance", "value_loss"),
     )  # fmt: skip
     assert fired(diagnose(sac, "r1")) == []
+
+
+def test_sb3_1556_one_evaluation_is_enough_to_see_that_training_and_evaluation_disagree() -> None:
+    found = diagnose(facts(evaluations=(evaluation(score=40.0),)), "r1")
+    assert "train-evaluation-gap" in fired(found)
+    assert "late-collapse" in found.not_checked
+
+
+def test_a_single_value_spike_is_only_a_note() -> None:
+    found = diagnose(facts(curve("value_loss", spike(1.3, 30, 16.5))), "r1")
+    assert [(each.rule, each.severity) for each in found.findings] == [("value-loss-spike", "note")]
