@@ -11,8 +11,9 @@ WORKDIR /app
 
 # torch first and alone: it is the largest layer and changes least.
 COPY constraints.txt ./
-ARG TORCH_INDEX=https://download.pytorch.org/whl/cpu
-RUN pip install -c constraints.txt --index-url "$TORCH_INDEX" torch
+# The index of CPU wheels that PyTorch's installation page gives saves gigabytes: --build-arg TORCH_INDEX=ADDRESS
+ARG TORCH_INDEX=
+RUN pip install -c constraints.txt ${TORCH_INDEX:+--index-url "$TORCH_INDEX"} torch
 
 COPY pyproject.toml README.md LICENSE ./
 COPY schemas schemas

@@ -1,7 +1,7 @@
 # One place for what a person types. `make` alone lists the targets.
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
-# On Linux the default package index serves CUDA builds of torch; name the CPU index here to save gigabytes:
-#   make install TORCH_INDEX=https://download.pytorch.org/whl/cpu
+# Where the default package index serves CUDA builds of torch, name the index of CPU wheels that PyTorch's
+# installation page gives, to save gigabytes: make install TORCH_INDEX=ADDRESS
 TORCH_INDEX ?=
 # More for pytest, such as PYTEST_ARGUMENTS="-n 2 --dist loadfile" to use two cores.
 PYTEST_ARGUMENTS ?=
