@@ -19,6 +19,8 @@ from typing import Any
 
 import gymnasium
 import yaml
+from safetensors import safe_open
+from safetensors.torch import save_file
 
 from agent2_schemas import EnvironmentReference, EnvironmentReport, MdpDesign, RunSpecification, TrainingSuggestion
 from agent2_targets import render_policy
@@ -26,8 +28,6 @@ from agent2_targets.runtime.agent import Agent
 from agent2_targets.runtime.environment import build_environment
 from agent2_targets.runtime.rollout import run_episodes
 from agent2_training.catalogue import complete_design, suggest
-from safetensors import safe_open
-from safetensors.torch import save_file
 
 RESULTS = Path(__file__).parent / "results" / "learning.csv"
 COLUMNS = (
@@ -120,7 +120,9 @@ def evaluate(folder: Path, environment: str, episodes: int) -> tuple[float, floa
     with safe_open(newest, "pt") as file:
         metadata = file.metadata()
         actor = {
-            name.removeprefix("actor."): file.get_tensor(name) for name in file.keys() if name.startswith("actor.")
+            name.removeprefix("actor."): file.get_tensor(name)
+            for name in file.keys()
+            if name.startswith("actor.")  # noqa: SIM118
         }
     agent_folder = folder / "agent"
     agent_folder.mkdir()

@@ -35,7 +35,12 @@ def stock_buffer(rollout: Rollout) -> VectorReplayBuffer:
     """Put a rollout into Tianshou's buffer by its own `add`."""
     buffer = VectorReplayBuffer(STEPS * COUNT, COUNT)
     for step in range(rollout.rewards.shape[1]):
-        fields = {"obs": rollout.observations, "act": rollout.actions, "rew": rollout.rewards, "obs_next": rollout.following}
+        fields = {
+            "obs": rollout.observations,
+            "act": rollout.actions,
+            "rew": rollout.rewards,
+            "obs_next": rollout.following,
+        }
         row = Batch(**{name: value[:, step] for name, value in fields.items()}, info=Batch(), policy=Batch())
         row.terminated, row.truncated = rollout.terminated[:, step], rollout.truncated[:, step]
         row.done = row.terminated | row.truncated
@@ -65,7 +70,13 @@ def assert_close(first: torch.nn.Module, second: torch.nn.Module) -> None:
 @pytest.mark.parametrize("algorithm", ["PPO", "A2C"])
 @pytest.mark.parametrize("environment", ["CartPole-v1", "Pendulum-v1"])
 def test_on_policy_updates_equal_stock_ones(make_training: MakeTraining, algorithm: str, environment: str) -> None:
-    changed: dict[str, Any] = {"num_envs": COUNT, "rollout_steps": STEPS, "gamma": 0.98, "normalise_return": True, "learning_rate": 3e-4}
+    changed: dict[str, Any] = {
+        "num_envs": COUNT,
+        "rollout_steps": STEPS,
+        "gamma": 0.98,
+        "normalise_return": True,
+        "learning_rate": 3e-4,
+    }
     changed |= {"minibatch_size": 100, "value_clip": True, "recompute_advantage": True} if algorithm == "PPO" else {}
     training = make_training(environment, algorithm, 10_000, **changed)
     ours, values = training.learner.algorithm, training.values
@@ -80,7 +91,11 @@ def test_on_policy_updates_equal_stock_ones(make_training: MakeTraining, algorit
         "vf_coef": values["value_coefficient"], "ent_coef": values["entropy_coefficient"], "max_grad_norm": 0.5,
         "gae_lambda": values["gae_lambda"], "gamma": 0.98, "return_scaling": True,
     }  # fmt: skip
-    stock: Any = A2C(**shared) if algorithm == "A2C" else PPO(**shared, value_clip=True, recompute_advantage=True, eps_clip=values["clip_range"])
+    stock: Any = (
+        A2C(**shared)
+        if algorithm == "A2C"
+        else PPO(**shared, value_clip=True, recompute_advantage=True, eps_clip=values["clip_range"])
+    )
     training.simulation.reset()
     collector = OnPolicyCollector(training.simulation, training.learner.actor, lambda: None)
     size, repeat = (100, 3) if algorithm == "PPO" else (None, 1)
@@ -110,7 +125,12 @@ def test_the_on_policy_collector_equals_the_stock_one(make_training: MakeTrainin
     torch.manual_seed(5)
     training.simulation.reset()
     rollout = OnPolicyCollector(training.simulation, training.learner.actor, lambda: None).collect(STEPS)
-    fields = {"obs": rollout.observations, "act": rollout.actions, "rew": rollout.rewards, "obs_next": rollout.following}
+    fields = {
+        "obs": rollout.observations,
+        "act": rollout.actions,
+        "rew": rollout.rewards,
+        "obs_next": rollout.following,
+    }
     fields |= {"terminated": rollout.terminated, "truncated": rollout.truncated}
     assert rollout.terminated.any()
     for name, value in fields.items():
@@ -128,7 +148,9 @@ def filled(training: Training, rows: int) -> tuple[ReplayBuffer, VectorReplayBuf
         plain, action = simulation.plain, simulation.random_actions(generator)
         result = simulation.step(action)
         ours.add(plain, action, result.reward, result.following_plain, result.terminated)
-        row = Batch(obs=plain, act=action, rew=result.reward, obs_next=result.following_plain, info=Batch(), policy=Batch())
+        row = Batch(
+            obs=plain, act=action, rew=result.reward, obs_next=result.following_plain, info=Batch(), policy=Batch()
+        )
         row.terminated, row.truncated = result.terminated, result.truncated
         row.done = result.terminated | result.truncated
         stock.add(row, buffer_ids=np.arange(1))
@@ -159,7 +181,9 @@ class _Fixed:
 
 
 def test_sac_updates_equal_stock_ones(make_training: MakeTraining) -> None:
-    training = make_training("Pendulum-v1", "SAC", 1000, num_envs=1, learning_rate=1e-3, alpha="auto", tau=0.05, gamma=0.9)
+    training = make_training(
+        "Pendulum-v1", "SAC", 1000, num_envs=1, learning_rate=1e-3, alpha="auto", tau=0.05, gamma=0.9
+    )
     actor, critic, critic2 = twin_of(training, policy_module(training), ("actor", "critic", "critic2"))
     space = training.learner.algorithm.policy.action_space
     policy = type(training.learner.algorithm.policy)(
@@ -180,7 +204,9 @@ def test_sac_updates_equal_stock_ones(make_training: MakeTraining) -> None:
 
 
 def test_dqn_updates_equal_stock_ones(make_training: MakeTraining) -> None:
-    training = make_training("CartPole-v1", "DQN", 1000, num_envs=1, learning_rate=1e-3, gamma=0.9, target_update_interval=4)
+    training = make_training(
+        "CartPole-v1", "DQN", 1000, num_envs=1, learning_rate=1e-3, gamma=0.9, target_update_interval=4
+    )
     (actor,) = twin_of(training, policy_module(training), ("actor",))
     policy = type(training.learner.algorithm.policy)(
         model=ActorForTianshou(actor, "q_values"), action_space=training.learner.algorithm.policy.action_space

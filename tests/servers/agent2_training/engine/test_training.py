@@ -33,7 +33,9 @@ def potential(observation):
 
 
 def parameters(training: Training) -> np.ndarray:
-    return np.concatenate([p.detach().numpy().ravel() for m in training.learner.modules.values() for p in m.parameters()])
+    return np.concatenate(
+        [p.detach().numpy().ravel() for m in training.learner.modules.values() for p in m.parameters()]
+    )
 
 
 @pytest.mark.parametrize(("algorithm", "is_continuous"), ALGORITHMS)
@@ -42,7 +44,7 @@ def test_equal_seeds_give_equal_parameters(make_training: MakeTraining, algorith
     options["stateful"] = {"normalise_observation": "running", "previous_action": True}
     found = []
     for seed in (3, 3, 4):
-        training = make_training("probes.py:SeenActionReward", algorithm, 300, seed=seed, **options)
+        training = make_training("probes.py:SeenActionReward", algorithm, 160, seed=seed, **options)
         training.run()
         found.append(parameters(training))
     np.testing.assert_array_equal(found[0], found[1])
@@ -54,7 +56,13 @@ def test_a_checkpoint_restores_everything(
     run_folder: Callable[..., Path], algorithm: str, is_continuous: bool, open_training: Any
 ) -> None:
     arguments = {"is_continuous": is_continuous}
-    folder = run_folder("probes.py:SeenActionReward", algorithm, 300, keyword_arguments=arguments, stateful={"normalise_observation": "running"})
+    folder = run_folder(
+        "probes.py:SeenActionReward",
+        algorithm,
+        300,
+        keyword_arguments=arguments,
+        stateful={"normalise_observation": "running"},
+    )
     first = open_training(folder)
     first.run()
     drawn = (torch.rand(3), np.random.rand(3))
@@ -74,7 +82,9 @@ def test_a_checkpoint_restores_everything(
     np.testing.assert_array_equal(np.random.rand(3), drawn[1])
 
 
-def test_a_run_goes_on_from_a_checkpoint_to_a_larger_budget(run_folder: Callable[..., Path], open_training: Any) -> None:
+def test_a_run_goes_on_from_a_checkpoint_to_a_larger_budget(
+    run_folder: Callable[..., Path], open_training: Any
+) -> None:
     folder = run_folder("probes.py:SeenActionReward", "DQN", 400)
     first = open_training(folder)
     first.run()
@@ -88,7 +98,9 @@ def test_a_run_goes_on_from_a_checkpoint_to_a_larger_budget(run_folder: Callable
 
 
 def test_the_designed_reward_is_learnt_from_and_the_original_is_recorded(make_training: MakeTraining) -> None:
-    training = make_training("probes.py:Slow", "PPO", 600, mdp_code=SHAPED, info_keys=("time",), gamma=1.0, reward_scale=0.5)
+    training = make_training(
+        "probes.py:Slow", "PPO", 600, mdp_code=SHAPED, info_keys=("time",), gamma=1.0, reward_scale=0.5
+    )
     training.run()
     original, shaped = training.simulation.episodes.reported()
     assert original == pytest.approx(45.0)
@@ -173,4 +185,7 @@ def test_warmup_statistics_are_frozen_after_the_warmup(run_folder: Callable[...,
     training.run()
     assert training.simulation.normaliser is not None
     assert training.simulation.normaliser.count == 56
-    assert yaml.safe_load((folder / "candidate" / "design.yaml").read_text())["mdp"]["stateful"]["normalise_observation"] == "warmup"
+    assert (
+        yaml.safe_load((folder / "candidate" / "design.yaml").read_text())["mdp"]["stateful"]["normalise_observation"]
+        == "warmup"
+    )
