@@ -80,7 +80,9 @@ def test_wrong_content_is_refused_with_the_reason(run: RunFolder) -> None:
     (folder / "5.safetensors").write_bytes(checkpoint(6))
     (folder / "6.safetensors").write_bytes(b"not a checkpoint at all")
     (folder / "7.safetensors").write_bytes(checkpoint(7, format="another"))
-    (folder / "8.safetensors").write_bytes(save({"critic.w": np.ones(1)}, metadata={"format": "agent2-checkpoint-1", "env_steps": "8"}))
+    (folder / "8.safetensors").write_bytes(
+        save({"critic.w": np.ones(1)}, metadata={"format": "agent2-checkpoint-1", "env_steps": "8"})
+    )
 
     refused = accept_checkpoints(run)
 
