@@ -50,7 +50,7 @@ def _check_order(subject: Subject, shaped: Values, original: Values) -> None:
 
 def _check_length(subject: Subject, shaped: Values, original: Values, lengths: Values) -> None:
     by_shaped, by_original = spearman(lengths, shaped), spearman(lengths, original)
-    if by_shaped is None or by_shaped < LENGTH_RANKED or (by_original is not None and by_original > -0.2):
+    if by_shaped is None or by_shaped < LENGTH_RANKED or (by_original is not None and by_original > 0.2):
         return
     subject.notes.warning(
         "alive-bonus",
