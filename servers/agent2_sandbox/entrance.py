@@ -7,6 +7,7 @@ import resource
 import struct
 
 from agent2_sandbox.bubblewrap import GPU_DEVICES, GPU_FOLDERS, KERNEL_FOLDERS, SYSTEM_FILES, process_limit
+from agent2_sandbox.cgroup import join_group
 from agent2_sandbox.landlock import restrict_paths
 from agent2_sandbox.processes import die_with_parent
 from agent2_sandbox.seccomp import filter_program, install_filter
@@ -21,6 +22,8 @@ _OUT_OF_MEMORY_SCORE = b"800"  # the kernel then picks the run, not the server; 
 
 def set_limits(specification: Specification) -> None:
     """Set the kernel's limits on this process and its children."""
+    if specification.memory_group:
+        join_group(specification.memory_group)
     if "gpu" not in specification.grants:  # a GPU library reserves address space without end
         _limit(resource.RLIMIT_AS, 2 * specification.memory_bytes + 4 * 2**30 + 16 * 100 * 2**20)
     _limit(resource.RLIMIT_FSIZE, specification.file_bytes)

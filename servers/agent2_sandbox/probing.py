@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
 
+from agent2_sandbox.cgroup import group_parent
 from agent2_sandbox.landlock import FIRST_ABI_WITH_SCOPE, FIRST_ABI_WITH_TRUNCATE, landlock_abi
 from agent2_sandbox.questions import LATE_SECONDS, Question
 from agent2_sandbox.request import ChildFailed, Limits, ProcessRequest
@@ -18,6 +19,7 @@ from agent2_schemas import Isolation, PrerequisiteError
 _PROBE_SECONDS = 30.0
 _NAMES = {"A": "bubblewrap and a system-call filter", "B": "Landlock and a system-call filter", "C": "macOS Seatbelt (untried)", "D": "no boundary"}  # fmt: skip
 _WATCHED = "memory and disk are watched, not capped: a burst may pass the limit for a moment"
+_DISK_WATCHED = "disk use is watched, not capped: a burst may pass the limit for a moment"
 _INSTALL = "Type: sudo apt-get install bubblewrap (or dnf, pacman, apk)."
 _BEST_EFFORT = 'A person may run it unprotected: isolation = "best_effort" in the user\'s configuration.'
 _CAUSES = (
@@ -125,14 +127,15 @@ def _holes(tier: Tier) -> list[str]:
 
 def _gaps(tier: Tier) -> tuple[str, ...]:
     """What a tier that holds does not enforce on this machine."""
+    watched = _DISK_WATCHED if group_parent() else _WATCHED
     if tier == "A":
-        return (_WATCHED,)
+        return (watched,)
     if tier == "B":
-        return (_WATCHED, *_landlock_gaps())
+        return (watched, *_landlock_gaps())
     if tier == "C":
         return (_WATCHED, "the macOS profile was never tried on a Mac", "no limit of the kernel on processes")
     return (
-        _WATCHED, "files: the code may read and write whatever this user may", "network: open",
+        watched, "files: the code may read and write whatever this user may", "network: open",
         "other processes of this user can be signalled and read",
         "verified scores are unverified: code of the same user could interfere",
     )  # fmt: skip

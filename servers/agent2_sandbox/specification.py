@@ -60,6 +60,7 @@ class Specification:
     wall_seconds: float | None
     sandbox_uid: int | None = field(default=None)
     keeps_read_capability: bool = field(default=False)
+    memory_group: str | None = field(default=None)
 
     def to_line(self) -> bytes:
         """Give the JSON, ended by a line feed."""

@@ -19,7 +19,8 @@ from time import monotonic, time
 from types import FrameType
 from typing import cast
 
-from agent2_sandbox.explaining import Place, exit_message, newest_dump, place_in
+from agent2_sandbox.cgroup import kernel_kills, make_group, remove_group
+from agent2_sandbox.explaining import Place, exit_message, megabytes, newest_dump, place_in
 from agent2_sandbox.launching import launch, worker_pid
 from agent2_sandbox.logfile import CappedLog
 from agent2_sandbox.ownership import give_writable_folder, needs_read_capability, remove_shared_files, unused_uid
@@ -285,6 +286,8 @@ class Supervisor:
         self._watch.peak_memory_bytes = max(self._watch.peak_memory_bytes, largest)
         state = _STATES.get(outcome, "failed")
         state = "paused" if outcome == "cancelled" and self._mode == "pause" else state
+        if self._specification.memory_group:
+            remove_group(self._specification.memory_group)
         if self._specification.sandbox_uid is not None:
             remove_shared_files(self._specification.sandbox_uid)
         self._write_status(state, outcome, message, is_final=True)
@@ -299,6 +302,13 @@ class Supervisor:
                 self._place = place_in(newest_dump(dump), paths, newest_first=True)
                 message += f"; {self._place}" if self._place else ""
             return outcome, message
+        group = self._specification.memory_group
+        if group and code and kernel_kills(group):
+            limit = megabytes(self._specification.memory_bytes)
+            return (
+                "out_of_memory",
+                f"out_of_memory: ended by the kernel at once for passing the limit of {limit} by far",
+            )
         if self._failure and (code or not self._is_done):
             return self._failure
         if code == 0 and (self._is_done or self._specification.kind == "peer"):
@@ -348,6 +358,8 @@ def _read_specification() -> Specification:
 
 def _prepare(specification: Specification) -> Specification:
     """Make the temporary folder; as root, choose the user that the worker becomes, and give it the writable folder."""
+    group = make_group(specification.memory_bytes + specification.temporary_bytes)
+    specification = dataclasses.replace(specification, memory_group=group)
     if specification.tier != "A":
         os.makedirs(specification.environment["TMPDIR"], mode=0o700, exist_ok=True)  # noqa: PTH103
     if os.geteuid() != 0 or specification.tier not in ("A", "B"):

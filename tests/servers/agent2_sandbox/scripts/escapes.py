@@ -4,7 +4,8 @@ A probe succeeds by returning true; it fails by returning false or raising. Prob
 for writing without writing, or set a value to what it is.
 """
 
-# ruff: noqa: PTH  (the probes speak the words of the system itself)
+# The probes speak the words of the system itself.
+# ruff: noqa: PTH101, PTH104, PTH108, PTH110, PTH115, PTH120, PTH208
 
 import ctypes
 import fcntl
