@@ -55,11 +55,11 @@ def judge(
     scored = _fill_failures(arms)
     names = list(arms)
     comparisons = tuple(_compare(scored[names[0]], scored[name], name, reasons) for name in names[1:])
-    words = [each.word for each in comparisons]
+    words: list[VerdictWord] = [each.word for each in comparisons]
     if words and all(word == "improved" for word in words) and len(words) < BASELINES:
         reasons.append("only one baseline was compared; improved needs the library default and the tuned preset")
         words.append("not tested")
-    word = next((each for each in _WEAKEST_FIRST if each in words), "not tested")
+    word: VerdictWord = next((each for each in _WEAKEST_FIRST if each in words), "not tested")
     return Verdict(
         word=word,
         reason=_reason(word, comparisons, reasons, arms),

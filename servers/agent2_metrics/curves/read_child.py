@@ -1,7 +1,7 @@
 """Child process: read a log folder and answer with thinned curves."""
 
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -24,7 +24,7 @@ def main(payload: dict[str, object]) -> dict[str, object]:
         `library`, `curves`, `other_tags` and `missing` names, as `RunCurves` holds them.
     """
     runs = read_log(Path(str(payload["folder"])))
-    wanted = [canonical(str(name)) for name in payload["names"]]  # pyright: ignore[reportGeneralTypeIssues]
+    wanted = [canonical(name) for name in cast("list[str]", payload["names"])]
     entries = [(run, series) for run in runs for series in run.series]
     chosen = [(run, series) for run, series in entries if _is_wanted(series, wanted)]
     if not wanted and not chosen:  # a log that no table knows: everything there is

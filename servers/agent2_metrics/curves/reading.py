@@ -1,6 +1,6 @@
 """Reading TensorBoard event files into canonical series; runs in a child process, because workers write the files."""
 
-# pyright: reportUnknownMemberType=false, reportUnknownArgumentType=false, reportUnknownVariableType=false, reportAttributeAccessIssue=false
+# pyright: reportUnknownMemberType=false, reportUnknownArgumentType=false, reportUnknownVariableType=false, reportAttributeAccessIssue=false, reportMissingTypeStubs=false
 # TensorBoard ships no types for its protocol buffers.
 
 import os

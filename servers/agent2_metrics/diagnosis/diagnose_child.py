@@ -31,8 +31,10 @@ def main(payload: dict[str, object]) -> dict[str, object]:
         design=Design.model_validate(known["design"]) if known.get("design") else None,
         report=EnvironmentReport.model_validate(known["report"]) if known.get("report") else None,
         verification=VerificationReport.model_validate(known["verification"]) if known.get("verification") else None,
-        evaluations=tuple(Evaluation.model_validate(each) for each in known.get("evaluations", [])),
-        sibling_scores=tuple(known.get("sibling_scores", [])),
+        evaluations=tuple(
+            Evaluation.model_validate(each) for each in cast("list[Any]", known.get("evaluations") or [])
+        ),
+        sibling_scores=tuple(cast("list[float]", known.get("sibling_scores") or [])),
         budget_env_steps=known.get("budget_env_steps"),
         target_return=known.get("target_return"),
     )

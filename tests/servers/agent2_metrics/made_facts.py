@@ -24,9 +24,10 @@ NAMES = {"rollout/original_return": "episode_return", "rollout/shaped_return": "
 
 def curve(name: str, values: Any, x: Any = None, **changes: Any) -> Series:
     y = np.broadcast_to(np.asarray(values, dtype=float), (POINTS,)) if x is None else np.asarray(values, dtype=float)
+    defaults: dict[str, Any] = {"hole_count": 0, "is_known": True}
     return Series(
         name=name, tag=name, x_unit="env_steps", x=steps() if x is None else np.asarray(x, dtype=float), y=y,
-        **({"hole_count": 0, "is_known": True} | changes),
+        **(defaults | changes),
     )  # fmt: skip
 
 
@@ -46,7 +47,7 @@ def fired(found: Diagnosis) -> list[str]:
 
 
 def off_policy(**changes: Any) -> Design:
-    values = {
+    values: dict[str, Any] = {
         "learning_rate": 3e-4, "gamma": 0.99, "num_envs": 1, "batch_size": 64, "buffer_size": 10000,
         "warmup_env_steps": 1000, "updates_per_env_step": 1.0, "collect_steps": 1, "tau": 0.005,
     }  # fmt: skip

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from tensorboard.compat.proto.event_pb2 import Event
-from tensorboard.compat.proto.summary_pb2 import Summary
+from tensorboard.compat.proto.event_pb2 import Event  # pyright: ignore[reportAttributeAccessIssue] - generated, untyped
+from tensorboard.compat.proto.summary_pb2 import Summary  # pyright: ignore[reportAttributeAccessIssue] - generated, untyped
 from tensorboard.summary.writer.event_file_writer import EventFileWriter
 
 from agent2_sandbox.runs import RunProcess
@@ -138,8 +138,8 @@ class ProjectMaker:
         candidate_id: str = "c1",
         *,
         score: float | None = None,
-        state: str = "finished",
-        purpose: str = "search",
+        state: Any = "finished",
+        purpose: Any = "search",
         curves: Curves | None = None,
         budget: int = BUDGET,
         seed: int | None = None,

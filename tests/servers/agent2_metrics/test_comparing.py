@@ -159,13 +159,13 @@ def false_improvements(seeds: int, repeats: int, resamples: int) -> float:
     wrong = 0
     for _ in range(repeats):
         first, other = generator.normal(size=(2, seeds))
-        wrong += interval_of_difference(first, other, resamples=resamples)[0] > 0
+        wrong += interval_of_difference(list(first), list(other), resamples=resamples)[0] > 0
     return wrong / repeats
 
 
 @pytest.mark.parametrize("seeds", [5, 10])
 def test_equal_arms_are_rarely_called_improved(seeds: int) -> None:
-    assert false_improvements(seeds, repeats=300, resamples=500) <= 0.05
+    assert false_improvements(seeds, repeats=200, resamples=300) <= 0.05
 
 
 @pytest.mark.slow
@@ -177,8 +177,8 @@ def test_equal_arms_are_called_improved_in_less_than_five_of_a_hundred(seeds: in
 def test_a_gain_of_two_standard_deviations_is_mostly_found_with_five_seeds() -> None:
     generator = np.random.default_rng(2)
     found = [
-        interval_of_difference(generator.normal(size=5) + 2, generator.normal(size=5), resamples=500)[0] > 0
-        for _ in range(100)
+        interval_of_difference(list(generator.normal(size=5) + 2), list(generator.normal(size=5)), resamples=500)[0] > 0
+        for _ in range(60)
     ]
     assert np.mean(found) > 0.65
 

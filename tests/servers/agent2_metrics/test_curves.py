@@ -3,6 +3,7 @@
 import math
 import shutil
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,6 +15,10 @@ from agent2_metrics.curves.reading import LogUnreadable, read_log
 from agent2_metrics.curves.series import thin
 
 CASES = Path(__file__).parents[2] / "cases" / "tensorboard"
+
+
+def read(arguments: dict[str, object]) -> dict[str, Any]:
+    return read_curves(arguments)
 
 
 def payload(folder: Path, **changes: object) -> dict[str, object]:
@@ -59,8 +64,8 @@ def test_a_second_critic_keeps_its_own_tag() -> None:
 
 
 def test_nan_and_infinity_are_counted_and_become_null() -> None:
-    found = read_curves(payload(CASES / "nan"))
-    (curve,) = found["curves"]  # pyright: ignore[reportGeneralTypeIssues]
+    found = read(payload(CASES / "nan"))
+    (curve,) = found["curves"]
     assert curve["nonfinite_count"] == 3
     assert curve["values"].count(None) == 3
 
@@ -75,7 +80,7 @@ def test_a_hole_where_the_writer_drops_nan_is_counted() -> None:
 def test_folders_with_the_same_tags_are_different_runs() -> None:
     runs = read_log(CASES / "two_runs")
     assert [run.folder for run in runs] == ["seed_1", "seed_2"]
-    found = read_curves(payload(CASES / "two_runs"))
+    found = read(payload(CASES / "two_runs"))
     assert [curve["name"] for curve in found["curves"]] == ["seed_1:episode_return", "seed_2:episode_return"]
 
 
@@ -101,7 +106,7 @@ def test_a_resumed_run_replaces_what_came_after_its_checkpoint(tmp_path: Path) -
 
 
 def test_a_log_that_no_table_knows_is_read_under_its_own_tags() -> None:
-    found = read_curves(payload(CASES / "unknown"))
+    found = read(payload(CASES / "unknown"))
     assert found["library"] == "unknown"
     assert [curve["name"] for curve in found["curves"]] == ["my/metric"]
 
@@ -129,16 +134,16 @@ def test_a_cut_file_gives_what_it_holds(tmp_path: Path) -> None:
 
 def test_asked_names_come_alone_and_missing_ones_are_named(tmp_path: Path) -> None:
     write_log(tmp_path, healthy_curves())
-    found = read_curves(payload(tmp_path, names=["original_return", "alpha"], max_points=10))
-    (curve,) = found["curves"]  # pyright: ignore[reportGeneralTypeIssues]
+    found = read(payload(tmp_path, names=["original_return", "alpha"], max_points=10))
+    (curve,) = found["curves"]
     assert (curve["name"], len(curve["x"]), curve["points"]) == ("episode_return", 10, 40)
     assert found["missing"] == ["alpha"]
-    assert "train/entropy" in found["other_tags"]  # pyright: ignore[reportOperatorIssue]
+    assert "train/entropy" in found["other_tags"]
 
 
 def test_without_names_all_known_curves_share_the_points(tmp_path: Path) -> None:
     write_log(tmp_path, healthy_curves())
-    found = read_curves(payload(tmp_path, total_points=140))
+    found = read(payload(tmp_path, total_points=140))
     assert sum(len(curve["x"]) for curve in found["curves"]) <= 140
     assert all(curve["x"][-1] == BUDGET for curve in found["curves"])
 

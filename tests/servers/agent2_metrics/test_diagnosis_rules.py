@@ -141,7 +141,7 @@ def patched(of: Design, patch: DesignPatch) -> dict[str, Any]:
     place = data
     for part in path:
         place = place[part]
-    new = patch.value if patch.operation == "set" else place[last] * patch.value
+    new: Any = patch.value if patch.operation == "set" else place[last] * patch.value
     place[last] = (
         round(new)
         if isinstance(place[last], int) and not isinstance(place[last], bool) and patch.operation == "multiply"

@@ -38,7 +38,8 @@ def project(**changes: Any) -> Project:
 
 
 def data(**changes: Any) -> ReportData:
-    return ReportData(**({"project": project(), "created_at": "2026-01-01T00:00:00+00:00"} | changes))
+    values: dict[str, Any] = {"project": project(), "created_at": "2026-01-01T00:00:00+00:00"}
+    return ReportData(**(values | changes))
 
 
 def arm(name: str, *scores: float | None) -> Arm:
