@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +20,7 @@ BOOTSTRAP_SAMPLES = 2000
 def render_model_card(content: TargetContent, packages: Mapping[str, str]) -> str:
     """Give the text of README.md."""
     design = content.design
-    return render_template(
+    text = render_template(
         "README.md.jinja",
         content=content,
         design=design,
@@ -39,6 +40,7 @@ def render_model_card(content: TargetContent, packages: Mapping[str, str]) -> st
         steps=stateful_steps(content),
         limits=limits(content),
     )
+    return re.sub(r"\n{3,}", "\n\n", text)  # what is left out leaves its blank lines behind
 
 
 def describe_score(card: Evaluation) -> dict[str, str]:

@@ -63,7 +63,7 @@ class CurrentApi(gymnasium.Env[Any, Any]):
         """Start an episode; `info` is always there."""
         self._elapsed = 0
         result = self._reset(seed, options)
-        if isinstance(result, tuple) and len(result) == 2 and isinstance(result[1], dict):
+        if has_info(result):
             observation, info = result
         else:
             observation, info = result, {}
@@ -129,6 +129,11 @@ class CurrentApi(gymnasium.Env[Any, Any]):
     def _note(self, adaptation: str) -> None:
         if adaptation not in self.adaptations:
             self.adaptations.append(adaptation)
+
+
+def has_info(result: Any) -> bool:
+    """Tell whether what `reset` gave is an observation and an info."""
+    return isinstance(result, tuple) and len(result) == 2 and isinstance(result[1], dict)  # pyright: ignore[reportUnknownArgumentType]
 
 
 def choose_reset(environment: Any, note: Callable[[str], None]) -> Callable[[Any, Any], Any]:
@@ -221,8 +226,9 @@ def make_nested_conformer(space: SpaceDict, note: Callable[[str], None]) -> Call
         return conform_tuple
 
     def conform_dict(observation: Any) -> Any:
-        if not isinstance(observation, dict) or parts.keys() - observation.keys():
-            found = sorted(observation) if isinstance(observation, dict) else type(observation).__name__
+        keys = dict.fromkeys(observation) if hasattr(observation, "keys") else None
+        if keys is None or parts.keys() - keys.keys():
+            found = type(observation).__name__ if keys is None else sorted(keys)
             raise StepFault(f"the observation has {found}, its space says the keys {sorted(parts)}")
         return {key: conform(observation[key]) for key, conform in parts.items()}
 

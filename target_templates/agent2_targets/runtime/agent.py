@@ -11,7 +11,7 @@ import numpy as np
 import torch
 import yaml
 from numpy.typing import NDArray
-from safetensors.torch import load_file
+from safetensors.torch import load_file  # pyright: ignore[reportUnknownVariableType] - loosely typed
 
 from .normaliser import Normaliser
 from .pipeline import ActionPipeline, ObservationPipeline
@@ -46,7 +46,8 @@ class Agent:
         """Put the parts together; the pipelines are made at the first call, which tells the number of rows."""
         self.policy, self.actor, self.design = policy, actor.eval(), design
         self._transforms, self._normaliser = transforms, normaliser
-        self._repeat = int((design["mdp"].get("stateful") or {}).get("action_repeat", 1))
+        stateful: dict[str, Any] = design["mdp"].get("stateful") or {}
+        self._repeat = int(stateful.get("action_repeat", 1))
         self._generator = torch.Generator()
         self._generator.seed() if seed is None else self._generator.manual_seed(seed)
         self._count = 0
@@ -113,7 +114,7 @@ class Agent:
         if len(going):
             self._inputs[going] = self._observations.step(take(raw, going), self._designed[going], going)
         with torch.no_grad():
-            output = self.actor(torch.from_numpy(self._inputs[due]))
+            output = self.actor(torch.as_tensor(self._inputs[due]))
             chosen = self.policy.select_action(output, deterministic, self._generator).numpy()
         self._designed[due] = chosen.reshape(len(due), *self._designed.shape[1:])
         parts = as_parts(self._actions(self._designed[due], take(raw, due)))

@@ -54,7 +54,9 @@ class EnvironmentBatch:
         self._keys = tuple(leaves(self.observation_space))
         self._layout = empty_batch(self.observation_space, 1)
 
-    def reset(self, seeds: Sequence[int | None] | None = None, indices: Sequence[int] | None = None) -> Raw:
+    def reset(
+        self, seeds: Sequence[int | None] | None = None, indices: Sequence[int] | NDArray[Any] | None = None
+    ) -> Raw:
         """Start new episodes.
 
         Args:

@@ -10,7 +10,7 @@ import re
 import sys
 import tempfile
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -128,10 +128,9 @@ def call_factory(
     Raises:
         BuildError: arguments are missing or not known, or it fails.
     """
-    try:
+    parameters: Mapping[str, inspect.Parameter] = {}
+    with contextlib.suppress(TypeError, ValueError):
         parameters = inspect.signature(factory).parameters
-    except (TypeError, ValueError):
-        parameters = {}
     takes_any = any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values())
     if render_mode is not None and ("render_mode" in parameters or takes_any):
         arguments = {**arguments, "render_mode": render_mode}
@@ -150,7 +149,9 @@ def call_factory(
     return environment
 
 
-def check_arguments(parameters: Any, arguments: dict[str, Any], name: str, line: int | None) -> None:
+def check_arguments(
+    parameters: Mapping[str, inspect.Parameter], arguments: dict[str, Any], name: str, line: int | None
+) -> None:
     """Compare keyword arguments with a signature.
 
     Raises:
@@ -343,7 +344,7 @@ def apply_wrapper(adapted: Adapted, wrapper: dict[str, Any]) -> None:
 
 
 @contextlib.contextmanager
-def quiet_mujoco(is_mujoco: bool, can_leave_folder: bool) -> Iterator[None]:
+def quiet_mujoco(is_mujoco: bool, can_leave_folder: bool) -> Generator[None, None, None]:
     """Keep MuJoCo's own warnings off descriptor 2, and its MUJOCO_LOG.TXT out of the working directory.
 
     Args:

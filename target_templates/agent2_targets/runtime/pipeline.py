@@ -62,7 +62,7 @@ class ObservationPipeline:
     ) -> None:
         """Work out the layout once, so that a step only moves numbers."""
         mdp = design.get("mdp", design)
-        stateful = {**STATEFUL_DEFAULTS, **(mdp.get("stateful") or {})}
+        stateful: dict[str, Any] = {**STATEFUL_DEFAULTS, **(mdp.get("stateful") or {})}
         environment_space: SpaceDict = mdp["environment_observation_space"]
         self._transforms, self.count = transforms, count
         self._history_length = int(stateful["history"])
@@ -297,16 +297,24 @@ def make_scale(space: SpaceDict) -> Any:
     is_bounded = np.isfinite(low) & np.isfinite(high)
     low, high = np.where(is_bounded, low, -1.0), np.where(is_bounded, high, 1.0)
     centre, half = (high + low) / 2, (high - low) / 2
-    if not np.any(centre) and np.all(half == 1.0):
-        return lambda action: np.asarray(action, dtype=np.float64)
-    return lambda action: centre + half * np.asarray(action, dtype=np.float64)
+    is_unchanged = not np.any(centre) and bool(np.all(half == 1.0))
+
+    def scale(action: Any) -> NDArray[np.float64]:
+        values = np.asarray(action, dtype=np.float64)
+        return values if is_unchanged else centre + half * values
+
+    return scale
 
 
 def make_finish(space: SpaceDict) -> Any:
     """Make the function that clips and casts environment actions: `(actions, clipped rows or None)`."""
     shape, dtype = leaf_layout(space)
     if space["kind"] != "box":
-        return lambda action: (np.asarray(action).astype(dtype), None)
+
+        def cast(action: Any) -> tuple[Array, None]:
+            return np.asarray(action).astype(dtype), None
+
+        return cast
     low, high = box_bounds(space)
     axes = tuple(range(1, len(shape) + 1))
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .batch import EnvironmentBatch
-from .spaces import Array, Raw, as_parts
+from .spaces import Array, Raw, as_parts, as_raw, take
 
 Act = Callable[[Raw, NDArray[np.bool_]], Any]
 """From raw observations (n, …) and the reset mask (n,) to environment actions (n, …)."""
@@ -99,13 +99,9 @@ def run_episodes(
 
 def join(rows: list[Raw]) -> Raw:
     """Put raw batches of one row together."""
-    if isinstance(rows[0], dict):
-        return {key: np.concatenate([as_parts(row)[key] for row in rows]) for key in rows[0]}
-    return np.concatenate(rows)  # pyright: ignore[reportArgumentType, reportCallIssue]
+    return as_raw({key: np.concatenate([as_parts(row)[key] for row in rows]) for key in as_parts(rows[0])})
 
 
-def row_of(actions: Any, row: int) -> Any:
+def row_of(actions: Raw, row: int) -> Raw:
     """Take one row out of a batch of environment actions, as a batch of one."""
-    if isinstance(actions, dict):
-        return {key: value[row : row + 1] for key, value in actions.items()}
-    return actions[row : row + 1]
+    return take(actions, slice(row, row + 1))

@@ -23,7 +23,7 @@ SpaceDict = dict[str, Any]
 """A space as JSON: `{"kind": "box", "shape": [3], "dtype": "float32", "low": -1.0, "high": [1.0, 2.0, null]}` and so on."""
 
 
-def describe_space(space: gymnasium.Space[Any]) -> SpaceDict:
+def describe_space(space: Any) -> SpaceDict:
     """Describe a Gymnasium space as a plain dict; one that is not known becomes `{"kind": "other"}`."""
     spaces: Any = gymnasium.spaces
     if isinstance(space, spaces.Box):

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from .batch import Info
 from .failures import TransformError
-from .spaces import Array, Raw, SpaceDict, as_parts, from_declaration
+from .spaces import Array, Raw, SpaceDict, as_parts, as_raw, from_declaration
 
 PARTS = ("observe", "act", "action_mask", "observe_state", "reward", "potential")
 
@@ -43,7 +43,7 @@ class Transforms:
                 raise TransformError("is no function", name)
         self.observation_space = self._declared(module, "OBSERVATION_SPACE")
         self.action_space = self._declared(module, "ACTION_SPACE")
-        weights = getattr(module, "REWARD_WEIGHTS", None) or {}
+        weights: dict[str, float] = getattr(module, "REWARD_WEIGHTS", None) or {}
         self.reward_weights: dict[str, float] = {**weights, **(mdp.get("reward_weights") or {})}
         self.reward_scale = float(mdp.get("reward_scale", 1.0))
         self.step: int | None = None
@@ -80,10 +80,8 @@ class Transforms:
         """Turn designed actions (n, …) and raw observations into what the environment takes."""
         if "act" not in self._functions:
             return action
-        result = self._call("act", action, observation)
-        if isinstance(result, dict):
-            return {key: self._array("act", value, len(action), None) for key, value in result.items()}
-        return self._array("act", result, len(action), None)
+        parts = as_parts(self._call("act", action, observation))
+        return as_raw({key: self._array("act", value, len(action), None) for key, value in parts.items()})
 
     def action_mask(self, mask: Array) -> Array:
         """Turn the environment's action masks (n, choices) into those of the designed space."""
@@ -117,11 +115,10 @@ class Transforms:
         for key, (values, present) in info.items():
             details[key], details[f"{key}_present"] = values, present
         arguments = (previous_observation, action, observation, original_reward, terminated, truncated, details)
-        result = self._call("reward", *arguments)
-        components = result if isinstance(result, dict) else {"reward": result}
+        components = as_parts(self._call("reward", *arguments))  # one array alone is the whole reward
         space: SpaceDict = {"kind": "box", "shape": [], "dtype": "float64"}
         return {
-            str(name): self._array("reward", value, len(original_reward), space, f" of component {name!r}")
+            str(name) or "reward": self._array("reward", value, len(original_reward), space, f" of component {name!r}")
             for name, value in components.items()
         }
 

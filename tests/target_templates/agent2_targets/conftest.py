@@ -154,7 +154,9 @@ def make_content(make_design: Callable[..., tuple[Design, str]]) -> Callable[...
 
     def make(algorithm: str, environment: str = "CartPole-v1", **options: Any) -> TargetContent:
         snapshot: Path | None = options.pop("snapshot", None)
-        packing = {key: options.pop(key) for key in ("card", "extra_files", "notes") if key in options}
+        packing: dict[str, Any] = {"card": None} | {
+            key: options.pop(key) for key in ("card", "extra_files", "notes") if key in options
+        }
         design, code = make_design(algorithm, environment, **options)
         text = render_policy(design)
         policy: dict[str, Any] = {}
@@ -180,7 +182,7 @@ def make_content(make_design: Callable[..., tuple[Design, str]]) -> Callable[...
             normaliser=statistics,
             run_id="r1",
             checkpoint_env_steps=500,
-            **{"card": None, **packing},
+            **packing,
         )
 
     return make
