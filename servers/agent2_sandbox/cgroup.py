@@ -19,10 +19,12 @@ def group_parent() -> str | None:
 
 
 def _own_groups() -> list[tuple[str, str]]:
+    groups: list[tuple[str, str]] = []
     with contextlib.suppress(OSError), open("/proc/self/cgroup", encoding="utf-8") as file:  # noqa: PTH123
-        rows = [line.rstrip("\n").split(":", 2) for line in file]
-        return [(controllers, path) for _, controllers, path in rows]
-    return []
+        for line in file:
+            _, controllers, path = line.rstrip("\n").split(":", 2)
+            groups.append((controllers, path))
+    return groups
 
 
 def _first_version() -> list[str]:
@@ -38,7 +40,7 @@ def _second_version() -> list[str]:
     Root may write all of them, but they belong to services which end their own processes by group: left alone.
     """
     found: list[str] = []
-    path = next((path for controllers, path in _own_groups() if not controllers), "/")
+    path: str = next((path for controllers, path in _own_groups() if not controllers), "/")
     while path != "/" and os.geteuid() != 0:
         path = os.path.dirname(path)  # noqa: PTH120
         with contextlib.suppress(OSError), open(f"{_ROOT}{path}/cgroup.subtree_control", encoding="ascii") as file:  # noqa: PTH123

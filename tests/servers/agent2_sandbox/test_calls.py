@@ -87,6 +87,17 @@ async def test_a_child_writes_only_its_folder_and_we_can_read_it(
         await call_child(replace(asking, working_directory=run_folder), {"do": "write"}, timeout_seconds=60)
 
 
+async def test_folders_below_closed_parents_can_be_used(tier: str, asking: ProcessRequest, tmp_path: Path) -> None:
+    folder = tmp_path / "closed" / "work"
+    folder.mkdir(parents=True)
+    (tmp_path / "closed" / "secret").write_text("x")
+    (tmp_path / "closed").chmod(0o700)
+    request = replace(asking, writable=folder, read_only=(*asking.read_only, tmp_path / "closed" / "secret"))
+    answer = await call_child(request, {"do": "write"}, timeout_seconds=60)
+    assert answer.value["folder"] == str(folder)
+    assert (folder / "made.txt").exists()
+
+
 async def test_a_cancelled_call_leaves_no_process(asking: ProcessRequest, processes_naming, wait_until) -> None:
     marked = replace(asking, arguments=(*asking.arguments, f"mark-{os.getpid()}-{id(asking)}"))
     with anyio.move_on_after(2):
