@@ -45,7 +45,9 @@ def suggest(
         For each algorithm a `tuned preset` and a `library default`; empty where no algorithm fits.
     """
     kind = policy_action_kind(report.action_space.kind)
-    names = [card.name for card in CARDS if kind in card.action_kinds and algorithm in ("", card.name)]
+    names: list[AlgorithmName] = [
+        card.name for card in CARDS if kind in card.action_kinds and algorithm in ("", card.name)
+    ]
     suggestions: list[TrainingSuggestion] = []
     for name in _ordered(names, report, budget_env_steps):
         suggestions += [

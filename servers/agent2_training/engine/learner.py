@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import gymnasium
 import numpy as np
@@ -119,7 +119,7 @@ def build_sac(name: str, values: dict[str, Any], policy: Any, space: gymnasium.S
     """Build SAC."""
     actor, critic, critic2, arguments = _actor_critics(policy, values["learning_rate"])
     wrapped = SoftPolicy(
-        actor=ActorForTianshou(actor, policy.POLICY_KIND),  # pyright: ignore[reportArgumentType] # same protocol, other base
+        actor=ActorForTianshou(actor, policy.POLICY_KIND),
         action_space=space,
         action_scaling=False,
     )
@@ -134,7 +134,7 @@ def build_sac(name: str, values: dict[str, Any], policy: Any, space: gymnasium.S
     learner = _off_policy(name, algorithm, actor, (critic, critic2), {})
     if isinstance(algorithm.alpha, nn.Module):
         learner.modules["alpha"] = algorithm.alpha
-        learner.optimisers["alpha"] = algorithm.alpha._optim
+        learner.optimisers["alpha"] = cast(Any, algorithm.alpha)._optim
     return learner
 
 
@@ -142,7 +142,7 @@ def build_td3(name: str, values: dict[str, Any], policy: Any, space: gymnasium.S
     """Build TD3."""
     actor, critic, critic2, arguments = _actor_critics(policy, values["learning_rate"])
     wrapped = DeterministicPolicy(
-        actor=ActorForTianshou(actor, policy.POLICY_KIND),  # pyright: ignore[reportArgumentType] # same protocol, other base
+        actor=ActorForTianshou(actor, policy.POLICY_KIND),
         action_space=space,
         action_scaling=False,
     )

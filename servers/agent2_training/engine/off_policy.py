@@ -6,10 +6,10 @@ import math
 from typing import Any
 
 import torch
-from tianshou.algorithm import DQN, SAC, TD3
 from torch import Tensor, nn
 
 from agent2_training.engine.replay import ReplayBatch
+from agent2_training.engine.stock import StockDQN, StockSAC, StockTD3, kernels
 from agent2_training.engine.updating import DirectUpdate, UpdateStats, finite
 
 LOG_TWO_PI = math.log(2 * math.pi)
@@ -27,7 +27,7 @@ class LaggedByLerp:
             critics: its two critics; empty for DQN.
             targets: the target networks, by the name of what they follow: actor, critic, critic2.
         """
-        sources = dict(zip(("actor", "critic", "critic2"), (actor, *critics), strict=False))
+        sources: dict[str, nn.Module] = dict(zip(("actor", "critic", "critic2"), (actor, *critics), strict=False))
         pairs = [
             (old, new)
             for name, module in targets.items()
@@ -46,7 +46,7 @@ class LaggedByLerp:
             object.__setattr__(self, name, value)  # past nn.Module: nothing is registered twice
 
     def _update_lagged_network_weights(self: Any) -> None:
-        torch._foreach_lerp_(self._old, self._new, self.tau)
+        kernels._foreach_lerp_(self._old, self._new, self.tau)
 
 
 class ActorCriticUpdate(LaggedByLerp, DirectUpdate):
@@ -68,10 +68,10 @@ class ActorCriticUpdate(LaggedByLerp, DirectUpdate):
         return {"train/critic_loss": value / 2, "train/q_mean": float(first.detach().mean())}
 
 
-class FastSAC(ActorCriticUpdate, SAC):
+class FastSAC(ActorCriticUpdate, StockSAC):
     """SAC with the parameters that Tianshou's own update gives, in less time."""
 
-    def _next_value(self, following: Tensor) -> Tensor:
+    def _next_value(self: Any, following: Tensor) -> Tensor:
         action, log_probability = squashed_sample(self.plain_actor(following))
         first, second = self.targets["critic"](following, action), self.targets["critic2"](following, action)
         return torch.min(first, second).flatten() - self.alpha.value * log_probability
@@ -91,10 +91,10 @@ class FastSAC(ActorCriticUpdate, SAC):
         return UpdateStats(values=values, gradient_steps=1)
 
 
-class FastTD3(ActorCriticUpdate, TD3):
+class FastTD3(ActorCriticUpdate, StockTD3):
     """TD3 with the parameters that Tianshou's own update gives, in less time."""
 
-    def _next_value(self, following: Tensor) -> Tensor:
+    def _next_value(self: Any, following: Tensor) -> Tensor:
         action = self.targets["actor"](following)
         noise = torch.randn(action.shape) * self.policy_noise
         if self.noise_clip > 0.0:
@@ -116,7 +116,7 @@ class FastTD3(ActorCriticUpdate, TD3):
         return UpdateStats(values=values, gradient_steps=1)
 
 
-class FastDQN(LaggedByLerp, DirectUpdate, DQN[Any]):
+class FastDQN(LaggedByLerp, DirectUpdate, StockDQN):
     """DQN with the parameters that Tianshou's own update gives, in less time."""
 
     def _preprocess_batch(self: Any, batch: ReplayBatch, buffer: Any, indices: Any) -> ReplayBatch:
@@ -140,7 +140,7 @@ class FastDQN(LaggedByLerp, DirectUpdate, DQN[Any]):
         return UpdateStats(values=values, gradient_steps=1)
 
     def _update_lagged_network_weights(self: Any) -> None:
-        torch._foreach_copy_(self._old, self._new)
+        kernels._foreach_copy_(self._old, self._new)
 
 
 def squashed_sample(output: tuple[Tensor, Tensor]) -> tuple[Tensor, Tensor]:

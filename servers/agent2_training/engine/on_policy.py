@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from tianshou.algorithm import A2C, PPO
 from torch import Tensor
 
+from agent2_training.engine.stock import StockA2C, StockPPO
 from agent2_training.engine.updating import DirectUpdate, UpdateStats, finite
 
 LOG_TWO_PI = math.log(2 * math.pi)
@@ -181,10 +181,10 @@ class OnPolicyUpdate(DirectUpdate):
         return finite(norm, "gradient norm")
 
 
-class FastPPO(OnPolicyUpdate, PPO):
+class FastPPO(OnPolicyUpdate, StockPPO):
     """PPO with the parameters that Tianshou's own update gives, in a fraction of the time."""
 
-    def _loss(self, prepared: Prepared, rows: Tensor) -> tuple[Tensor, dict[str, float]]:
+    def _loss(self: Any, prepared: Prepared, rows: Tensor) -> tuple[Tensor, dict[str, float]]:
         observations = prepared.observations[rows]
         output = self.plain_actor(observations)
         advantages = prepared.advantages[rows]
@@ -214,7 +214,7 @@ class FastPPO(OnPolicyUpdate, PPO):
         return loss, measured
 
 
-class FastA2C(OnPolicyUpdate, A2C):
+class FastA2C(OnPolicyUpdate, StockA2C):
     """A2C with the parameters that Tianshou's own update gives; may standardise advantages.
 
     Attributes:
@@ -223,7 +223,7 @@ class FastA2C(OnPolicyUpdate, A2C):
 
     advantage_normalization = False
 
-    def _loss(self, prepared: Prepared, rows: Tensor) -> tuple[Tensor, dict[str, float]]:
+    def _loss(self: Any, prepared: Prepared, rows: Tensor) -> tuple[Tensor, dict[str, float]]:
         observations = prepared.observations[rows]
         output = self.plain_actor(observations)
         advantages = prepared.advantages[rows]

@@ -14,6 +14,8 @@ import torch
 from tianshou.algorithm.optim import OptimizerFactory
 from torch import Tensor
 
+from agent2_training.engine.stock import kernels
+
 BETA_1, BETA_2 = 0.9, 0.999
 
 
@@ -49,7 +51,7 @@ class DirectAdam:
         """Take one step along the gradients; all parameters must have one."""
         gradients = [parameter.grad for parameter in self._parameters]
         self._step += 1
-        torch._fused_adam_(
+        kernels._fused_adam_(
             self._parameters, gradients, self._first, self._second, [], self._steps, amsgrad=False,
             lr=float(self.param_groups[0]["lr"]), beta1=BETA_1, beta2=BETA_2, weight_decay=0.0, eps=self._eps, maximize=False,
         )  # fmt: skip
@@ -58,10 +60,10 @@ class DirectAdam:
     def clip(self, max_norm: float) -> Tensor:
         """Scale all gradients down to a norm; give the norm before."""
         gradients = [parameter.grad for parameter in self._parameters if parameter.grad is not None]
-        norm = torch.linalg.vector_norm(torch.stack(torch._foreach_norm(gradients)))
+        norm = torch.linalg.vector_norm(torch.stack(kernels._foreach_norm(gradients)))
         factor = max_norm / (float(norm) + 1e-6)
         if factor < 1.0 and math.isfinite(factor):
-            torch._foreach_mul_(gradients, factor)
+            kernels._foreach_mul_(gradients, factor)
         return norm
 
     def state_dict(self) -> dict[str, Tensor]:

@@ -9,12 +9,14 @@ from typing import Any
 
 import torch
 from tianshou.algorithm.algorithm_base import TrainingStats
-from tianshou.algorithm.modelfree.ddpg import ContinuousDeterministicPolicy
-from tianshou.algorithm.modelfree.dqn import DiscreteQLearningPolicy
-from tianshou.algorithm.modelfree.reinforce import ProbabilisticActorPolicy
-from tianshou.algorithm.modelfree.sac import SACPolicy
 
 from agent2_training.engine.faults import Diverged
+from agent2_training.engine.stock import (
+    StockChoicePolicy,
+    StockDeterministicPolicy,
+    StockOnPolicyPolicy,
+    StockSoftPolicy,
+)
 
 
 @dataclass(kw_only=True)
@@ -62,19 +64,19 @@ class PolicyWithoutCompilation:
         pass
 
 
-class OnPolicyPolicy(PolicyWithoutCompilation, ProbabilisticActorPolicy):
+class OnPolicyPolicy(PolicyWithoutCompilation, StockOnPolicyPolicy):
     """Tianshou's policy of PPO and A2C."""
 
 
-class SoftPolicy(PolicyWithoutCompilation, SACPolicy):
+class SoftPolicy(PolicyWithoutCompilation, StockSoftPolicy):
     """Tianshou's policy of SAC."""
 
 
-class DeterministicPolicy(PolicyWithoutCompilation, ContinuousDeterministicPolicy):
+class DeterministicPolicy(PolicyWithoutCompilation, StockDeterministicPolicy):
     """Tianshou's policy of TD3."""
 
 
-class ChoicePolicy(PolicyWithoutCompilation, DiscreteQLearningPolicy[Any]):
+class ChoicePolicy(PolicyWithoutCompilation, StockChoicePolicy):
     """Tianshou's policy of DQN."""
 
 

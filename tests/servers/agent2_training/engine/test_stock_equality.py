@@ -7,7 +7,6 @@ import gymnasium
 import numpy as np
 import pytest
 import torch
-from tianshou.algorithm import A2C, DQN, PPO, SAC
 from tianshou.algorithm.algorithm_base import Policy
 from tianshou.algorithm.modelfree.sac import AutoAlpha
 from tianshou.algorithm.optim import AdamOptimizerFactory
@@ -19,6 +18,10 @@ from agent2_training.engine.collectors import OnPolicyCollector
 from agent2_training.engine.networks import ActorForTianshou, CriticForTianshou, load_policy_module
 from agent2_training.engine.on_policy import Rollout
 from agent2_training.engine.replay import ReplayBuffer
+from agent2_training.engine.stock import StockA2C as A2C
+from agent2_training.engine.stock import StockDQN as DQN
+from agent2_training.engine.stock import StockPPO as PPO
+from agent2_training.engine.stock import StockSAC as SAC
 from agent2_training.engine.training import Training
 
 MakeTraining = Callable[..., Training]
@@ -31,9 +34,9 @@ def numpy_returns(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Policy, "_compile", staticmethod(lambda: None))
 
 
-def stock_buffer(rollout: Rollout) -> VectorReplayBuffer:
+def stock_buffer(rollout: Rollout) -> Any:
     """Put a rollout into Tianshou's buffer by its own `add`."""
-    buffer = VectorReplayBuffer(STEPS * COUNT, COUNT)
+    buffer: Any = VectorReplayBuffer(STEPS * COUNT, COUNT)
     for step in range(rollout.rewards.shape[1]):
         fields = {
             "obs": rollout.observations,
@@ -50,7 +53,7 @@ def stock_buffer(rollout: Rollout) -> VectorReplayBuffer:
 
 def twin_of(training: Training, folder_policy: Any, parts: tuple[str, ...]) -> list[Any]:
     """Copy networks of the learner into fresh ones of the same policy.py."""
-    copies = []
+    copies: list[Any] = []
     for part in parts:
         module = folder_policy.Actor() if part == "actor" else folder_policy.Critic()
         module.load_state_dict(training.learner.modules[part].state_dict())
@@ -115,12 +118,11 @@ def test_the_on_policy_collector_equals_the_stock_one(make_training: MakeTrainin
     policy = training.learner.algorithm.policy
     seeds = [int(seed >> 1) for seed in np.random.SeedSequence([3, 0]).generate_state(COUNT)]
     venv = DummyVectorEnv([lambda: gymnasium.make("CartPole-v1") for _ in range(COUNT)])
-    buffer = VectorReplayBuffer(STEPS * COUNT, COUNT)
-    stock = Collector(training.learner.algorithm, venv, buffer)
-    stock.reset(reset_env=False)
+    buffer: Any = VectorReplayBuffer(STEPS * COUNT, COUNT)
+    stock: Any = Collector(training.learner.algorithm, venv, buffer)
     torch.manual_seed(5)
     with policy_within_training_step(policy):
-        stock.reset_env(gym_reset_kwargs={"seed": seeds})
+        stock.reset(gym_reset_kwargs={"seed": seeds})
         stock.collect(n_step=STEPS * COUNT)
     torch.manual_seed(5)
     training.simulation.reset()
@@ -137,11 +139,11 @@ def test_the_on_policy_collector_equals_the_stock_one(make_training: MakeTrainin
         np.testing.assert_array_equal(buffer._meta[name].reshape(value.shape), value, err_msg=name)
 
 
-def filled(training: Training, rows: int) -> tuple[ReplayBuffer, VectorReplayBuffer]:
+def filled(training: Training, rows: int) -> tuple[ReplayBuffer, Any]:
     """One transition stream in both buffers."""
     simulation = training.simulation
     ours = ReplayBuffer(rows, simulation.shape, simulation.action_shape, simulation.is_discrete, 0)
-    stock = VectorReplayBuffer(rows, 1)
+    stock: Any = VectorReplayBuffer(rows, 1)
     generator = np.random.default_rng(0)
     simulation.reset()
     for _ in range(rows):
@@ -187,7 +189,7 @@ def test_sac_updates_equal_stock_ones(make_training: MakeTraining) -> None:
     actor, critic, critic2 = twin_of(training, policy_module(training), ("actor", "critic", "critic2"))
     space = training.learner.algorithm.policy.action_space
     policy = type(training.learner.algorithm.policy)(
-        actor=ActorForTianshou(actor, "squashed_gaussian"),  # pyright: ignore[reportArgumentType]
+        actor=ActorForTianshou(actor, "squashed_gaussian"),
         action_space=space,
         action_scaling=False,
     )
