@@ -22,7 +22,7 @@ def main(payload: dict[str, object]) -> dict[str, object]:
     """
     known = cast("dict[str, Any]", payload)
     runs = read_log(Path(known["folder"]))
-    if len(runs) > 1:
+    if len(runs) != 1:
         names = ", ".join(run.folder or "." for run in runs[:10])
         raise LogUnreadable(f"{known['folder']} holds {len(runs)} runs, one is diagnosed at a time: {names}.")
     facts = Facts(
