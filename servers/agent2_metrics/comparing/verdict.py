@@ -59,7 +59,7 @@ def judge(
     if words and all(word == "improved" for word in words) and len(words) < BASELINES:
         reasons.append("only one baseline was compared; improved needs the library default and the tuned preset")
         words.append("not tested")
-    weakest = [each for each in _WEAKEST_FIRST if each in words]
+    weakest: list[VerdictWord] = [each for each in _WEAKEST_FIRST if each in words]
     word: VerdictWord = weakest[0] if weakest else "not tested"
     return Verdict(
         word=word,
