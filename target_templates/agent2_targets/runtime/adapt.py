@@ -66,7 +66,7 @@ class CurrentApi(gymnasium.Env[Any, Any]):
         if has_info(result):
             observation, info = result
         else:
-            observation, info = result, {}
+            observation, info = result, dict[str, Any]()
             self._note(NO_INFO)
         self._last = observation
         return self._conform(observation), info

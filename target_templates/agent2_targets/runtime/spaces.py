@@ -119,7 +119,7 @@ def leaf_values(value: Any, space: SpaceDict) -> dict[str, Any]:
         return {"": value}
     found: dict[str, Any] = {}
     for key, part in parts.items():
-        child = value[key] if isinstance(value, Mapping) else value[int(key)]
+        child: Any = value[key] if space["kind"] == "dict" else value[int(key)]
         for inner, leaf in leaf_values(child, part).items():
             found[f"{key}.{inner}" if inner else key] = leaf
     return found
