@@ -2,7 +2,7 @@
 
 import re
 import signal
-from dataclasses import dataclass
+from typing import NamedTuple
 
 _FRAME = re.compile(r'File "([^"\n]+)", line (\d+),? in ([^\s]+)')
 _LAST_LINE = re.compile(
@@ -12,8 +12,7 @@ _MESSAGE_CHARACTERS = 2000
 _ENVIRONMENT_HINT = "there is no network in the sandbox"
 
 
-@dataclass(frozen=True)
-class Place:
+class Place(NamedTuple):
     """A line of the code under test."""
 
     file: str

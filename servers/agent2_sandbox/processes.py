@@ -7,7 +7,6 @@ import contextlib
 import ctypes
 import os
 import signal
-import subprocess
 import sys
 import zlib
 from collections.abc import Iterable, Iterator
@@ -58,8 +57,9 @@ def state_letter(pid: int) -> str:
 
 
 def _ps(options: list[str]) -> list[str]:
-    ended = subprocess.run(["/bin/ps", *options], capture_output=True, text=True, check=False)
-    return [line for line in ended.stdout.splitlines() if line.strip()]
+    # Not subprocess, whose import costs every supervisor 10 ms.
+    with os.popen(f"/bin/ps {' '.join(options)} 2>/dev/null") as output:  # macOS; our own words and numbers only  # pyright: ignore[reportDeprecated]
+        return [line for line in output if line.strip()]
 
 
 def _children(pid: int) -> Iterator[int]:

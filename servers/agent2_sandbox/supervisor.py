@@ -7,7 +7,6 @@ standard input is the lease: the first line is the specification, the end of the
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import fcntl
 import json
 import os
@@ -85,7 +84,7 @@ class Supervisor:
         environment = dict(self._specification.environment)
         numbers = {"control": control_write, **self._specification.child_fds}
         environment["AGENT2_CHILD"] = ",".join(f"{name}={number}" for name, number in numbers.items())
-        prepared = dataclasses.replace(self._specification, environment=environment)
+        prepared = self._specification._replace(environment=environment)
         self._outer = launch(prepared, log_descriptor=log_write, control_descriptor=control_write)
         for descriptor in (log_write, control_write, *prepared.pass_fds, *prepared.child_fds.values()):
             os.close(descriptor)
@@ -359,7 +358,7 @@ def _read_specification() -> Specification:
 def _prepare(specification: Specification) -> Specification:
     """Make the temporary folder; as root, choose the user that the worker becomes, and give it the writable folder."""
     group = make_group(specification.memory_bytes + specification.temporary_bytes)
-    specification = dataclasses.replace(specification, memory_group=group)
+    specification = specification._replace(memory_group=group)
     if specification.tier != "A":
         os.makedirs(specification.environment["TMPDIR"], mode=0o700, exist_ok=True)  # noqa: PTH103
     if os.geteuid() != 0 or specification.tier not in ("A", "B"):
@@ -367,9 +366,7 @@ def _prepare(specification: Specification) -> Specification:
     uid = unused_uid(os.getpid())
     if specification.writable:
         give_writable_folder(specification.writable, uid)
-    return dataclasses.replace(
-        specification, sandbox_uid=uid, keeps_read_capability=needs_read_capability(specification)
-    )
+    return specification._replace(sandbox_uid=uid, keeps_read_capability=needs_read_capability(specification))
 
 
 def main() -> None:
