@@ -6,7 +6,6 @@ from pathlib import Path
 
 from agent2_workspace import Journal
 
-
 WRITER = """
 import sys, pathlib
 from agent2_workspace import Journal
