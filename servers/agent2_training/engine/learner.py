@@ -18,6 +18,17 @@ from agent2_training.engine.on_policy import FastA2C, FastPPO
 from agent2_training.engine.optimiser import DirectAdam, DirectAdamFactory
 from agent2_training.engine.updating import ChoicePolicy, DeterministicPolicy, OnPolicyPolicy, SoftPolicy
 
+# Their constructors are Tianshou's, whose types the mixed-in classes hide.
+PPO: Any = FastPPO
+A2C: Any = FastA2C
+SAC: Any = FastSAC
+TD3: Any = FastTD3
+DQN: Any = FastDQN
+ON_POLICY: Any = OnPolicyPolicy
+SOFT: Any = SoftPolicy
+DETERMINISTIC: Any = DeterministicPolicy
+CHOICE: Any = ChoicePolicy
+
 
 @dataclass
 class Learner:
@@ -77,7 +88,7 @@ def distribution(output: Any) -> torch.distributions.Distribution:
 def build_on_policy(name: str, values: dict[str, Any], policy: Any, space: gymnasium.Space[Any]) -> Learner:
     """Build PPO or A2C."""
     actor, critic = policy.Actor(), policy.Critic()
-    wrapped = OnPolicyPolicy(
+    wrapped = ON_POLICY(
         actor=ActorForTianshou(actor, policy.POLICY_KIND),
         dist_fn=distribution,
         action_space=space,
@@ -92,7 +103,7 @@ def build_on_policy(name: str, values: dict[str, Any], policy: Any, space: gymna
         "return_scaling": values["normalise_return"], "max_batchsize": 4096,
     }  # fmt: skip
     if name == "PPO":
-        algorithm: Any = FastPPO(
+        algorithm: Any = PPO(
             **shared,
             eps_clip=values["clip_range"],
             value_clip=values["value_clip"],
@@ -100,7 +111,7 @@ def build_on_policy(name: str, values: dict[str, Any], policy: Any, space: gymna
             recompute_advantage=values["recompute_advantage"],
         )
     else:
-        algorithm = FastA2C(**shared)
+        algorithm = A2C(**shared)
         algorithm.advantage_normalization = values["normalise_advantage"]
     algorithm.prepare(actor, critic)
     return Learner(name, algorithm, actor, {"actor": actor, "critic": critic}, {"all": algorithm.optim._optim}, True)
@@ -118,7 +129,7 @@ def _actor_critics(policy: Any, rate: float) -> tuple[Any, Any, Any, dict[str, A
 def build_sac(name: str, values: dict[str, Any], policy: Any, space: gymnasium.Space[Any]) -> Learner:
     """Build SAC."""
     actor, critic, critic2, arguments = _actor_critics(policy, values["learning_rate"])
-    wrapped = SoftPolicy(
+    wrapped = SOFT(
         actor=ActorForTianshou(actor, policy.POLICY_KIND),
         action_space=space,
         action_scaling=False,
@@ -130,7 +141,7 @@ def build_sac(name: str, values: dict[str, Any], policy: Any, space: gymnasium.S
         alpha = AutoAlpha(target, 0.0, DirectAdamFactory(values["learning_rate"]))
     else:
         alpha = float(alpha)
-    algorithm: Any = FastSAC(policy=wrapped, alpha=alpha, tau=values["tau"], gamma=values["gamma"], **arguments)
+    algorithm: Any = SAC(policy=wrapped, alpha=alpha, tau=values["tau"], gamma=values["gamma"], **arguments)
     learner = _off_policy(name, algorithm, actor, (critic, critic2), {})
     if isinstance(algorithm.alpha, nn.Module):
         learner.modules["alpha"] = algorithm.alpha
@@ -141,12 +152,12 @@ def build_sac(name: str, values: dict[str, Any], policy: Any, space: gymnasium.S
 def build_td3(name: str, values: dict[str, Any], policy: Any, space: gymnasium.Space[Any]) -> Learner:
     """Build TD3."""
     actor, critic, critic2, arguments = _actor_critics(policy, values["learning_rate"])
-    wrapped = DeterministicPolicy(
+    wrapped = DETERMINISTIC(
         actor=ActorForTianshou(actor, policy.POLICY_KIND),
         action_space=space,
         action_scaling=False,
     )
-    algorithm: Any = FastTD3(
+    algorithm: Any = TD3(
         policy=wrapped,
         tau=values["tau"],
         gamma=values["gamma"],
@@ -180,8 +191,8 @@ def _off_policy(
 def build_dqn(name: str, values: dict[str, Any], policy: Any, space: gymnasium.Space[Any]) -> Learner:
     """Build DQN."""
     actor = policy.Actor()
-    wrapped = ChoicePolicy(model=ActorForTianshou(actor, policy.POLICY_KIND), action_space=space)
-    algorithm: Any = FastDQN(
+    wrapped = CHOICE(model=ActorForTianshou(actor, policy.POLICY_KIND), action_space=space)
+    algorithm: Any = DQN(
         policy=wrapped,
         optim=DirectAdamFactory(values["learning_rate"]),
         gamma=values["gamma"],

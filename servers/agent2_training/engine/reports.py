@@ -7,13 +7,16 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 from time import time
+from typing import Any
 
-from tensorboard.compat.proto.event_pb2 import Event
-from tensorboard.compat.proto.summary_pb2 import Summary
+from tensorboard.compat.proto import event_pb2, summary_pb2
 from tensorboard.summary.writer.event_file_writer import EventFileWriter
 
 from agent2_schemas import RunProgress
 
+# Generated at run time by protobuf.
+Event: Any = vars(event_pb2)["Event"]
+Summary: Any = vars(summary_pb2)["Summary"]
 PROGRESS_SECONDS = 0.5
 LOGGED_POINTS = 400
 

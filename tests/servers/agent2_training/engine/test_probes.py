@@ -10,8 +10,11 @@ import torch
 from agent2_training.engine.training import Training
 
 BUDGETS = {"PPO": 4000, "A2C": 4000, "SAC": 900, "TD3": 900, "DQN": 900}
-CASES = [(name, is_continuous) for name in ("PPO", "A2C") for is_continuous in (False, True)]
-CASES += [("DQN", False), ("SAC", True), ("TD3", True)]
+CASES = [(name, is_continuous) for name in ("PPO", "A2C") for is_continuous in (False, True)] + [
+    ("DQN", False),
+    ("SAC", True),
+    ("TD3", True),
+]
 GAMMA = 0.5
 SEEN = np.array([[-1.0], [1.0]], np.float32)
 

@@ -44,7 +44,7 @@ def stock_buffer(rollout: Rollout) -> Any:
             "rew": rollout.rewards,
             "obs_next": rollout.following,
         }
-        row = Batch(**{name: value[:, step] for name, value in fields.items()}, info=Batch(), policy=Batch())
+        row: Any = Batch(**{name: value[:, step] for name, value in fields.items()}, info=Batch(), policy=Batch())
         row.terminated, row.truncated = rollout.terminated[:, step], rollout.truncated[:, step]
         row.done = row.terminated | row.truncated
         buffer.add(row, buffer_ids=np.arange(COUNT))
@@ -113,16 +113,28 @@ def test_on_policy_updates_equal_stock_ones(make_training: MakeTraining, algorit
     assert_close(training.learner.modules["critic"], critic)
 
 
+class SeededOnce(gymnasium.Wrapper[Any, Any, Any, Any]):
+    """Its first reset takes the seed; Tianshou's collector has no seeds to hand on."""
+
+    def __init__(self, env: gymnasium.Env[Any, Any], seed: int) -> None:
+        super().__init__(env)
+        self.first_seed: int | None = seed
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
+        seed, self.first_seed = self.first_seed, None
+        return self.env.reset(seed=seed)
+
+
 def test_the_on_policy_collector_equals_the_stock_one(make_training: MakeTraining) -> None:
     training = make_training("CartPole-v1", "PPO", 10_000, num_envs=COUNT, rollout_steps=STEPS)
     policy = training.learner.algorithm.policy
     seeds = [int(seed >> 1) for seed in np.random.SeedSequence([3, 0]).generate_state(COUNT)]
-    venv = DummyVectorEnv([lambda: gymnasium.make("CartPole-v1") for _ in range(COUNT)])
+    venv = DummyVectorEnv([lambda seed=seed: SeededOnce(gymnasium.make("CartPole-v1"), seed) for seed in seeds])
     buffer: Any = VectorReplayBuffer(STEPS * COUNT, COUNT)
     stock: Any = Collector(training.learner.algorithm, venv, buffer)
     torch.manual_seed(5)
     with policy_within_training_step(policy):
-        stock.reset(gym_reset_kwargs={"seed": seeds})
+        stock.reset()
         stock.collect(n_step=STEPS * COUNT)
     torch.manual_seed(5)
     training.simulation.reset()
