@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .batch import EnvironmentBatch
-from .spaces import Array, Raw, as_parts, as_raw, take
+from .spaces import Raw, as_parts, as_raw, take
 
 Act = Callable[[Raw, NDArray[np.bool_]], Any]
 """From raw observations (n, …) and the reset mask (n,) to environment actions (n, …)."""
@@ -37,13 +37,7 @@ class Rollout:
         return float(np.mean(self.original_returns))
 
 
-def run_episodes(
-    build: Callable[[], Any],
-    act: Act,
-    seeds: Sequence[int],
-    count: int = 8,
-    on_step: Callable[[Any, Array], None] | None = None,
-) -> Rollout:
+def run_episodes(build: Callable[[], Any], act: Act, seeds: Sequence[int], count: int = 8) -> Rollout:
     """Run the episode of each seed once to its end.
 
     Args:
@@ -52,7 +46,6 @@ def run_episodes(
             that has no seed left goes on being asked, and its answer is dropped.
         seeds: one episode each.
         count: environments side by side, at most.
-        on_step: called with the first environment and its reward after each of its steps, and with 0 after its reset.
 
     Raises:
         StepFault: an environment broke the interface.
@@ -82,8 +75,6 @@ def run_episodes(
             returns[number] += step.original_rewards[0]
             lengths[number] += 1
             rows[row] = step.observations
-            if on_step is not None and row == 0:
-                on_step(batch.environments[0], step.original_rewards)
             if step.terminated[0] or step.truncated[0]:
                 terminated[number] = step.terminated[0]
                 episode[row] = -1
