@@ -121,8 +121,8 @@ def evaluate(folder: Path, environment: str, episodes: int) -> tuple[float, floa
         metadata = file.metadata()
         actor = {
             name.removeprefix("actor."): file.get_tensor(name)
-            for name in file.keys()
-            if name.startswith("actor.")  # noqa: SIM118
+            for name in list(file.keys())
+            if name.startswith("actor.")
         }
     agent_folder = folder / "agent"
     agent_folder.mkdir()

@@ -44,7 +44,8 @@ def stock_buffer(rollout: Rollout) -> Any:
             "rew": rollout.rewards,
             "obs_next": rollout.following,
         }
-        row: Any = Batch(**{name: value[:, step] for name, value in fields.items()}, info=Batch(), policy=Batch())
+        columns: dict[str, Any] = {name: value[:, step] for name, value in fields.items()}
+        row: Any = Batch({**columns, "info": Batch(), "policy": Batch()})
         row.terminated, row.truncated = rollout.terminated[:, step], rollout.truncated[:, step]
         row.done = row.terminated | row.truncated
         buffer.add(row, buffer_ids=np.arange(COUNT))
