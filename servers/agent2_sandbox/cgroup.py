@@ -61,6 +61,7 @@ def make_group(limit_bytes: int) -> str | None:
     parent = group_parent()
     if parent is None:
         return None
+    _sweep(parent)
     folder = f"{parent}/{_NAME}{os.getpid()}"
     try:
         os.mkdir(folder)  # noqa: PTH102
@@ -70,6 +71,15 @@ def make_group(limit_bytes: int) -> str | None:
         remove_group(folder)
         return None
     return folder
+
+
+def _sweep(parent: str) -> None:
+    """Remove the groups of supervisors that were killed."""
+    with contextlib.suppress(OSError), os.scandir(parent) as entries:
+        for entry in entries:
+            owner = entry.name.removeprefix(_NAME)
+            if entry.name.startswith(_NAME) and not os.path.exists(f"/proc/{owner}"):  # noqa: PTH110
+                remove_group(entry.path)
 
 
 def join_group(folder: str) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from agent2_sandbox import cgroup
 from agent2_sandbox.bubblewrap import bubblewrap_command
 from agent2_sandbox.explaining import exit_message, place_in, with_hint
 from agent2_sandbox.guards import GuardError, checked_components, guarded_call, guarded_load, read_only_view
@@ -190,6 +191,21 @@ def test_a_closed_candidate_asks_for_the_right_to_read(run_folder: Path) -> None
     (run_folder / "candidate" / "mdp.py").chmod(0o600)
     assert needs_read_capability(specification)
     assert unused_uid(1) != unused_uid(2)
+
+
+def test_a_memory_group_is_made_in_the_first_folder_that_may_and_swept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "cgroup.procs").touch()
+    (tmp_path / "agent2-999999999").mkdir()
+    monkeypatch.setattr(cgroup, "_second_version", lambda: [str(tmp_path / "missing"), str(tmp_path)])
+    monkeypatch.setattr(cgroup, "_write", lambda path, text: Path(path).write_text(text))
+    folder = cgroup.make_group(10**9)
+    assert folder == str(tmp_path / f"agent2-{os.getpid()}")
+    assert not (tmp_path / "agent2-999999999").exists()
+    assert (Path(folder) / "memory.limit_in_bytes").read_text() == "1000000000"
+    (Path(folder) / "memory.events").write_text("low 0\noom_kill 2\n")
+    assert cgroup.kernel_kills(folder) == 2
 
 
 def test_views_cannot_be_written() -> None:
