@@ -201,6 +201,7 @@ def test_a_memory_group_is_made_in_the_first_folder_that_may_and_swept(
     monkeypatch.setattr(cgroup, "_second_version", lambda: [str(tmp_path / "missing"), str(tmp_path)])
     monkeypatch.setattr(cgroup, "_write", lambda path, text: Path(path).write_text(text))
     folder = cgroup.make_group(10**9)
+    assert folder is not None
     assert folder == str(tmp_path / f"agent2-{os.getpid()}")
     assert not (tmp_path / "agent2-999999999").exists()
     assert (Path(folder) / "memory.limit_in_bytes").read_text() == "1000000000"
