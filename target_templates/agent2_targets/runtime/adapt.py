@@ -21,7 +21,6 @@ OLD_SEED = "seed-method: env.seed(seed) is called before reset()"
 CAST = "observation-dtype: {found} is cast to the declared {declared}"
 REWARD_ARRAY = "reward-array: a reward of one entry is taken as a number"
 REUSED = "observation-reused: the same array object is returned each step, so each is copied"
-PYTHON_INT = "python-int-action: discrete actions are passed as Python int"
 OFFSET = "discrete-start: choice 0 of the policy is the environment's action {start}"
 DEFAULT_LIMIT = (
     "default-time-limit: the environment declares none, so episodes are truncated after {limit} steps at the latest"

@@ -17,7 +17,7 @@ from typing import Any
 
 import gymnasium
 
-from .adapt import DEFAULT_LIMIT, OFFSET, PYTHON_INT, CurrentApi
+from .adapt import DEFAULT_LIMIT, OFFSET, CurrentApi
 from .failures import BuildError
 from .sources import (
     MULTI_AGENT_FAMILIES,
@@ -274,10 +274,8 @@ def adapt(environment: Any, limit: int | None, name: str, notices: list[str]) ->
     adaptations: list[str] = []
     limit, own_limit = find_limit(environment, limit, adaptations)
     described = describe_space(spaces[1])
-    if described["kind"] == "discrete":
-        adaptations.append(PYTHON_INT)
-        if described["start"]:
-            adaptations.append(OFFSET.format(start=described["start"]))
+    if described["kind"] == "discrete" and described["start"]:
+        adaptations.append(OFFSET.format(start=described["start"]))
     current = CurrentApi(environment, spaces[0], spaces[1], own_limit, adaptations)
     return Adapted(current, adaptations, limit, describe_space(spaces[0]), described, notices)
 

@@ -6,7 +6,7 @@ import traceback
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -66,8 +66,8 @@ class Transforms:
             exec(compile(file.read_text(encoding="utf-8"), str(file), "exec"), module.__dict__)
         except SyntaxError as error:
             raise TransformError(f"syntax error: {error.msg}", line=error.lineno) from error
-        except Exception as error:
-            raise TransformError(f"{type(error).__name__}: {error}", line=line_of(error, file)) from error
+        except (Exception, SystemExit) as error:
+            raise TransformError(describe_error(error, "the file"), line=line_of(error, file)) from error
         return cls(module, file, mdp)
 
     def observe(self, observation: Raw) -> Raw:
@@ -170,10 +170,10 @@ class Transforms:
     def _call(self, name: str, *arguments: Any) -> Any:
         function: Callable[..., Any] = self._functions[name]
         try:
-            return function(*arguments)
-        except Exception as error:
+            return function(*(read_only(argument) for argument in arguments))
+        except (Exception, SystemExit) as error:
             line = line_of(error, self._path)
-            raise TransformError(f"{type(error).__name__}: {error}", name, line, self.step) from error
+            raise TransformError(describe_error(error, name), name, line, self.step) from error
 
     def _array(self, name: str, value: Any, count: int, space: SpaceDict | None, what: str = "") -> Any:
         """Check that a result is a numeric array of the right shape, in its declared dtype, and finite."""
@@ -198,6 +198,25 @@ class Transforms:
 def rows_of(raw: Raw) -> int:
     """Count the rows of a raw batch."""
     return len(next(iter(as_parts(raw).values())))
+
+
+def read_only(value: Any) -> Any:
+    """Give a view that cannot be written, so that no function of an mdp.py changes what others see."""
+    if isinstance(value, np.ndarray):
+        view = cast("NDArray[Any]", value).view()
+        view.flags.writeable = False
+        return view
+    if isinstance(value, dict):
+        entries = cast("dict[str, Any]", value)
+        return {key: read_only(entry) for key, entry in entries.items()}
+    return value
+
+
+def describe_error(error: BaseException, what: str) -> str:
+    """Name an error; `sys.exit` is named as what it is."""
+    if isinstance(error, SystemExit):
+        return f"{what} called sys.exit({error.code!r})"
+    return f"{type(error).__name__}: {error}"
 
 
 def line_of(error: BaseException, path: Path) -> int | None:

@@ -96,3 +96,24 @@ def test_a_reward_component_of_another_shape_is_named(tmp_path: Path) -> None:
     code = "def reward(a, b, c, original_reward, e, f, info):\n    return {'speed': c}\n"
     with pytest.raises(TransformError, match="component 'speed'"):
         load(tmp_path, code).reward(RAW, ZEROS, RAW, ZEROS, FALSE, FALSE, {})
+
+
+def test_no_function_may_change_what_it_is_given(tmp_path: Path) -> None:
+    path = tmp_path / "mdp.py"
+    path.write_text("def observe(observation):\n    observation[...] = 0\n    return observation\n")
+    seen = np.ones((2, 3), np.float32)
+    with pytest.raises(TransformError, match=r"read-only") as caught:
+        Transforms.load(path, {}).observe(seen)
+    assert caught.value.line == 2
+    assert seen.all()
+
+
+@pytest.mark.parametrize(
+    "text", ["import sys\nsys.exit(0)\n", "import sys\ndef observe(observation):\n    sys.exit(0)\n"]
+)
+def test_a_call_of_exit_is_an_error_with_its_line(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "mdp.py"
+    path.write_text(text)
+    with pytest.raises(TransformError, match=r"called sys\.exit\(0\)") as caught:
+        Transforms.load(path, {}).observe(np.ones((2, 3), np.float32))
+    assert caught.value.line in (2, 3)
