@@ -24,7 +24,8 @@ from agent2_schemas import (
 from agent2_targets.report.data import ReportData, Spent
 from agent2_workspace import CandidateFolder, Event, ProjectFolder, read_json
 
-TOKEN_KINDS = ("model-call", "language-model-call", "answer")
+LLM_ANSWER = "llm-answer"
+"""Kind of the journal's language-model answers: payload with `usd` and `reply.usage` in tokens."""
 
 
 def gather(project: ProjectFolder) -> ReportData:
@@ -185,10 +186,13 @@ def _note(found: dict[str, tuple[str, ...]], what: str, isolations: Iterable[Iso
 
 def _spent(events: tuple[Event, ...], statuses: tuple[RunStatus, ...]) -> Spent:
     clock = _newest(events, "clock") or {}
-    calls = [each.payload for each in events if each.kind in TOKEN_KINDS and "usd" in each.payload]
+    calls = [each.payload for each in events if each.kind == LLM_ANSWER]
     prices = [call.get("usd") for call in calls]
     tokens = [
-        value for call in calls for name, value in call.items() if name.endswith("tokens") and isinstance(value, int)
+        value
+        for call in calls
+        for name, value in call["reply"]["usage"].items()
+        if name.endswith("_tokens") and isinstance(value, int)
     ]
     used = clock.get("used_seconds")
     return Spent(
