@@ -16,11 +16,20 @@ from pydantic import ValidationError
 from rich.console import Console
 
 from agent2_generator.budget import Clock, parse_budget
-from agent2_generator.built_in import BuiltInDesigner
 from agent2_generator.cli import EXIT_FAILED, EXIT_FINDINGS, EXIT_INTERRUPTED, EXIT_OK, innermost
 from agent2_generator.deliver import explain_interruption
 from agent2_generator.display import Display
+from agent2_generator.dry_run import show_dry_run
 from agent2_generator.findings import print_findings
+from agent2_generator.language.choosing import FORMS, default_choice, parse_choice
+from agent2_generator.language_choice import (
+    closing,
+    describe_costs,
+    describe_designer,
+    make_designer,
+    open_ledger,
+    with_costs,
+)
 from agent2_generator.options import BuildOptions, parse_addresses, parse_parts
 from agent2_generator.pipeline import build as run_pipeline
 from agent2_generator.places import resolve_environment
@@ -66,11 +75,20 @@ PAUSE_SECONDS = 15.0
     "--env-arg", "arguments", multiple=True, help="KEY=VALUE for the environment's constructor (VALUE as JSON)."
 )
 @click.option("--max-episode-steps", type=click.IntRange(min=1), help="Time limit of an episode, environment steps.")
+@click.option("--llm", default="", help=f"Language model that designs. {FORMS} Default: anthropic where a key is set.")
+@click.option("--max-usd", type=click.FloatRange(min=0, min_open=True), help="Cap on the price of its calls.")
+@click.option("--max-tokens", type=click.IntRange(min=1), help="Cap on its tokens, prompts and answers.")
+@click.option(
+    "--send-source", type=click.Choice(["yes", "no"]), default="yes", help="Send the environment's source to it?"
+)
+@click.option("--dry-run", is_flag=True, help="Show what would be sent to it and what that would cost; train nothing.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object at the end.")
-def build(as_json: bool, workspace: Path | None, **given: Any) -> int:
+def build(as_json: bool, dry_run: bool, workspace: Path | None, **given: Any) -> int:
     """Build a Target Agent for ENVIRONMENT: a Gymnasium id, module:Class, or FILE.py[:Class]."""
-    place = Workspace(workspace.expanduser().resolve()) if workspace else find_workspace(for_server=False)
     options = read_options(**given)
+    if dry_run:
+        return show_dry_run(options)
+    place = Workspace(workspace.expanduser().resolve()) if workspace else find_workspace(for_server=False)
     _refuse_known(place, options.project)
     return drive(options, place, as_json=as_json)
 
@@ -79,8 +97,12 @@ def build(as_json: bool, workspace: Path | None, **given: Any) -> int:
 @click.argument("name")
 @click.option("--workspace", type=click.Path(path_type=Path), help="Folder of all projects.")
 @click.option("--budget", default="", help="New total budget, time used before included.")
+@click.option("--max-usd", type=click.FloatRange(min=0, min_open=True), help="New cap on the language model's price.")
+@click.option("--max-tokens", type=click.IntRange(min=1), help="New cap on its tokens, those used before included.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object at the end.")
-def resume(name: str, workspace: Path | None, budget: str, as_json: bool) -> int:
+def resume(
+    name: str, workspace: Path | None, budget: str, max_usd: float | None, max_tokens: int | None, as_json: bool
+) -> int:
     """Go on with an interrupted build; finished runs and answers are not repeated."""
     place = Workspace(workspace.expanduser().resolve()) if workspace else find_workspace(for_server=False)
     if not re.fullmatch(NAME_PATTERN, name) or not _is_known(place, name):
@@ -95,6 +117,8 @@ def resume(name: str, workspace: Path | None, budget: str, as_json: bool) -> int
     options = BuildOptions.model_validate(event.payload)
     if budget:
         options = options.model_copy(update={"budget": parse_budget(budget)})
+    caps = {"max_usd": max_usd, "max_tokens": max_tokens}
+    options = options.model_copy(update={name: value for name, value in caps.items() if value is not None})
     return drive(options, place, as_json=as_json)
 
 
@@ -129,6 +153,10 @@ def read_options(**given: Any) -> BuildOptions:
             baseline=baseline,
             parallel_runs=read_configuration().parallel_runs or len(os.sched_getaffinity(0)),
             addresses=parse_addresses(given["servers"], SERVER_NAMES),
+            llm=(parse_choice(given["llm"]) if given["llm"] else default_choice()[0]).text,
+            max_usd=given["max_usd"],
+            max_tokens=given["max_tokens"],
+            is_source_sent=given["send_source"] == "yes",
         )
     except yaml.YAMLError as error:
         raise CorrectableError(f"{given['baseline']} is not valid YAML: {error}.", "Mend it.") from error
@@ -168,7 +196,10 @@ def drive(options: BuildOptions, place: Workspace, *, as_json: bool) -> int:
 
 async def _build(options: BuildOptions, place: Workspace, display: Display) -> BuildResult:
     """Connect the servers and run the pipeline; the first Ctrl-C pauses runs and ends with advice."""
-    before = used_before(place.root / "projects" / options.project)
+    folder = place.root / "projects" / options.project
+    before = used_before(folder)
+    ledger = open_ledger(options, Journal(folder / "journal.sqlite"))
+    display.note(describe_designer(options))
     display.stage("start the four servers")
     _, roots, _ = resolve_environment(options.environment, ())
     interrupted = asyncio.Event()
@@ -176,23 +207,27 @@ async def _build(options: BuildOptions, place: Workspace, display: Display) -> B
     for number in (signal.SIGINT, signal.SIGTERM):
         with suppress(NotImplementedError):
             loop.add_signal_handler(number, interrupted.set)
-    async with connect_servers(workspace=place.root, roots=roots, addresses=options.addresses) as servers:
+    async with (
+        connect_servers(workspace=place.root, roots=roots, addresses=options.addresses) as servers,
+        closing(ledger),
+    ):
         clock = Clock(options.budget, used_before_seconds=before)
         display.watch(clock)
-        session = Session(options, place, servers, display, BuiltInDesigner(), clock)
+        designer = make_designer(options, servers, ledger, display.note)
+        session = Session(options, place, servers, display, designer, clock)
         work = asyncio.create_task(_opened(session))
         waiter = asyncio.create_task(interrupted.wait())
         await asyncio.wait({work, waiter}, return_when=asyncio.FIRST_COMPLETED)
         waiter.cancel()
         if work.done():
-            return work.result()
+            return with_costs(work.result(), ledger)
         display.note("stopping: runs save their weights …")
         work.cancel()
         with suppress(asyncio.CancelledError, Exception):
             await work
         with anyio.move_on_after(PAUSE_SECONDS):
             await pause_all(session)
-        return explain_interruption(session)
+        return with_costs(explain_interruption(session), ledger)
 
 
 async def _opened(session: Session) -> BuildResult:
@@ -231,11 +266,14 @@ def _print_result(result: BuildResult, *, as_json: bool) -> None:
         ("design verdict", f"{result.verdict}. {result.verdict_reason}"),
         ("report", result.report),
         ("spent", f"{result.env_steps:,} env steps, {result.seconds:,.0f} s, {result.candidates} candidates"),
+        ("language model", describe_costs(result)),
         ("try it", f"python {result.target}/evaluate.py --episodes 20"),
     ]
     if result.target_return_reached is not None:
         rows.insert(3, ("target return", "reached" if result.target_return_reached else "not reached"))
     for name, text in rows:
+        if not text:
+            continue
         console.print(f"{name:<15} {text}", markup=False, highlight=False, soft_wrap=True)
 
 

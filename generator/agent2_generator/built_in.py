@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from agent2_generator.designer import Archive, Candidate, Facts
+from agent2_generator.designer import Archive, Candidate, Facts, Rejection
 from agent2_generator.optimiser import propose_patches
 from agent2_generator.options import DesignPart
 from agent2_generator.recipe import Recipe, from_suggestions, patched
@@ -53,6 +53,10 @@ class BuiltInDesigner:
             if not archive.has(recipe.key) and recipe.key not in {r.key for r in untried}:
                 untried.append(recipe)
         return tuple(untried)
+
+    async def repair(self, facts: Facts, recipe: Recipe, rejection: Rejection) -> Recipe | None:
+        """Nothing: a published prior that does not fit is dropped."""
+        del facts, recipe, rejection
 
     def _all(self, facts: Facts, archive: Archive) -> Iterator[Recipe]:
         champion = archive.champion

@@ -1,7 +1,7 @@
 """The Designer: proposes for one stage at a time; the pipeline trains, judges and decides."""
 
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Literal, Protocol
 
 from agent2_generator.options import BuildOptions
 from agent2_generator.recipe import Recipe
@@ -9,6 +9,7 @@ from agent2_schemas import (
     Attempt,
     Diagnosis,
     EnvironmentReport,
+    Finding,
     MdpSuggestion,
     TrainingSuggestion,
 )
@@ -50,6 +51,17 @@ class Archive:
         return any(candidate.recipe.key == key for candidate in self.candidates.values())
 
 
+@dataclass(frozen=True, kw_only=True)
+class Rejection:
+    """Why a recipe's candidate was refused before any training."""
+
+    candidate_id: str
+    stage: Literal["mdp", "training"]
+    """Which half was refused: `write_mdp` or `write_training`."""
+    findings: tuple[Finding, ...]
+    """All findings, at least one of severity error."""
+
+
 class Designer(Protocol):
     """Proposes designs from facts, archive and diagnosis; it never trains, scores or decides.
 
@@ -70,4 +82,8 @@ class Designer(Protocol):
 
     async def propose(self, facts: Facts, archive: Archive, count: int) -> tuple[Recipe, ...]:
         """Give up to `count` untried recipes, most promising first; none ends the search."""
+        ...
+
+    async def repair(self, facts: Facts, recipe: Recipe, rejection: Rejection) -> Recipe | None:
+        """Mend a refused recipe under another key; None where the designer has nothing better."""
         ...

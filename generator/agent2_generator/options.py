@@ -30,6 +30,10 @@ class BuildOptions(Frozen):
     )
     parallel_runs: int = Field(default=1, ge=1, description="Runs side by side.")
     addresses: dict[str, str] = Field(default_factory=dict, description="URL by server name; others over stdio.")
+    llm: str = Field(default="none", description="Language model as --llm names it, defaults written out; never a key.")
+    max_usd: float | None = Field(default=None, gt=0, description="Cap on the price of all its calls, US dollars.")
+    max_tokens: int | None = Field(default=None, gt=0, description="Cap on all its tokens, prompts and answers.")
+    is_source_sent: bool = Field(default=True, description="Whether the environment's source is sent to its provider.")
 
 
 def parse_parts(text: str) -> tuple[DesignPart, ...]:

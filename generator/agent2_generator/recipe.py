@@ -35,6 +35,21 @@ class Recipe(Frozen):
     patches: tuple[DesignPatch, ...] = Field(default=(), description="The change as data, where it is one.")
     sources: tuple[str, ...] = Field(default=(), description="Where its priors were published.")
 
+    def mdp_arguments(self) -> dict[str, Any]:
+        """Arguments of `write_mdp`; the key makes the same recipe the same candidate."""
+        return {
+            "code": self.code, "parent": self.parent or "", "title": self.title, "info_keys": list(self.info_keys),
+            "reward_scale": self.reward_scale, "idempotency_key": f"recipe-{self.key}",
+            **self.stateful.model_dump(mode="json", exclude={"observation_clip"}),
+        }  # fmt: skip
+
+    def training_arguments(self) -> dict[str, Any]:
+        """Arguments of `write_training`, without the candidate."""
+        return {
+            "algorithm": self.algorithm, "network": self.network, "hyperparameters": self.hyperparameters,
+            "title": self.title, "sources": list(self.sources),
+        }  # fmt: skip
+
 
 def from_suggestions(
     key: str, training: TrainingSuggestion, mdp: MdpSuggestion | None, *, parent: str | None

@@ -16,7 +16,7 @@ from mcp.client.streamable_http import (
     create_mcp_http_client,  # pyright: ignore[reportPrivateImportUsage]  # the SDK's own recipe for headers
     streamable_http_client,
 )
-from mcp_types import TextContent
+from mcp_types import INVALID_PARAMS, TextContent
 
 from agent2_schemas import CorrectableError, Evaluation, Frozen, PrerequisiteError, RunFailed
 from agent2_schemas.answers import Answer
@@ -35,6 +35,9 @@ _PASSED_ON = (
     "XDG_DATA_HOME",
     "XDG_CONFIG_HOME",
 )
+
+_BROKEN = (OSError, anyio.ClosedResourceError, anyio.BrokenResourceError, anyio.EndOfStream)
+"""How a connection ends whose server died."""
 
 Typed = TypeVar("Typed", bound=Frozen)
 
@@ -80,20 +83,41 @@ class Servers:
                 raise RunFailed(getattr(value, "message", "") or f"{tool} failed.", getattr(value, "next_step", ""))
             return value
 
+    async def get_prompt(self, server: str, name: str, **arguments: str) -> str:
+        """Fetch a prompt of a server, filled in, as one text.
+
+        Raises:
+            CorrectableError: the server refused; the message carries its advice.
+            ServerLost: the server died.
+        """
+        try:
+            with anyio.fail_after(CALL_TIMEOUT_SECONDS):
+                result = await self._clients[server].get_prompt(name, dict(arguments))
+        except MCPError as error:
+            if error.code == INVALID_PARAMS:
+                raise CorrectableError(error.message) from error
+            raise self._lost(server, name, error) from error
+        except _BROKEN as error:
+            raise self._lost(server, name, error) from error
+        return "\n\n".join(m.content.text for m in result.messages if isinstance(m.content, TextContent))
+
     async def _once(self, server: str, tool: str, arguments: Mapping[str, object]) -> dict[str, Any]:
         try:
             result = await self._clients[server].call_tool(
                 tool, dict(arguments), read_timeout_seconds=CALL_TIMEOUT_SECONDS
             )
-        except (MCPError, OSError, anyio.ClosedResourceError, anyio.BrokenResourceError, anyio.EndOfStream) as error:
-            raise ServerLost(
-                f"The {server} server no longer answers ({tool}: {type(error).__name__}: {error}).",
-                f"Its log: {self._log_folder / f'{server}.log'}.",
-            ) from error
+        except (MCPError, *_BROKEN) as error:
+            raise self._lost(server, tool, error) from error
         if result.is_error:
             text = " ".join(block.text for block in result.content if isinstance(block, TextContent))
             raise CorrectableError(text.removeprefix(f"Error executing tool {tool}: "))
         return result.structured_content or {}
+
+    def _lost(self, server: str, asked: str, error: Exception) -> ServerLost:
+        return ServerLost(
+            f"The {server} server no longer answers ({asked}: {type(error).__name__}: {error}).",
+            f"Its log: {self._log_folder / f'{server}.log'}.",
+        )
 
 
 @asynccontextmanager

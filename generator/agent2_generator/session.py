@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from agent2_generator.budget import Clock
-from agent2_generator.designer import Candidate, Designer
+from agent2_generator.designer import Candidate, Designer, Facts
 from agent2_generator.display import Display
 from agent2_generator.options import BuildOptions
 from agent2_generator.recipe import Recipe
@@ -29,6 +29,8 @@ class Session:
     clock: Clock
     active_runs: set[str] = field(default_factory=set[str])
     """Runs that must be paused when the build is interrupted."""
+    facts: Facts | None = None
+    """What is known before any training, once the environment was understood."""
 
     @property
     def name(self) -> str:

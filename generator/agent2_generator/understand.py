@@ -2,14 +2,16 @@
 
 from pydantic import Field
 
-from agent2_generator.designer import Candidate, Facts
+from agent2_generator.designer import Candidate, Facts, Rejection
 from agent2_generator.recipe import Recipe
 from agent2_generator.session import ACTOR, Session, new_candidate
 from agent2_schemas import (
     AlgorithmCards,
     CandidateWritten,
+    CorrectableError,
     DesignWritten,
     EnvironmentReport,
+    Finding,
     Frozen,
     Inspection,
     MdpSuggestions,
@@ -79,6 +81,7 @@ async def understand(session: Session) -> Facts:
     )  # fmt: skip
     if not facts.training_suggestions:
         await _explain_no_algorithm(session, facts)
+    session.facts = facts
     analysis = Analysis(designer=session.designer.name, text=await session.designer.analyse(facts))
     session.journal.append(ACTOR, "stage", "analysis", analysis, key="analysis")
     return facts
@@ -87,42 +90,49 @@ async def understand(session: Session) -> Facts:
 async def create(session: Session, recipe: Recipe, *, budget_env_steps: int) -> Candidate:
     """Write a recipe's candidate: MDP first, verified, then algorithm, network and hyperparameters.
 
+    What is refused goes back to the designer with all findings, until it has nothing better; none of it costs training.
+
     Returns:
         The candidate; its attempt is `rejected` where verification or the design has an error, else `open`.
     """
-    stateful = recipe.stateful.model_dump(mode="json", exclude={"observation_clip"})
-    written = await session.call(
-        "mdp",
-        "write_mdp",
-        CandidateWritten,
-        code=recipe.code,
-        parent=recipe.parent or "",
-        title=recipe.title,
-        info_keys=list(recipe.info_keys),
-        reward_scale=recipe.reward_scale,
-        idempotency_key=f"recipe-{recipe.key}",
-        **stateful,
-    )
-    errors = [f.message for f in written.report.findings if f.severity == "error"] if written.report else []
-    if not errors:
+    candidate_id, rejection = await _write(session, recipe, budget_env_steps)
+    while rejection is not None and session.facts is not None:
+        session.display.note(f"{candidate_id} rejected before training: {_errors(rejection)}")
+        mended = await session.designer.repair(session.facts, recipe, rejection)
+        if mended is None:
+            break
+        recipe = mended
+        candidate_id, rejection = await _write(session, recipe, budget_env_steps)
+    candidate = new_candidate(candidate_id, recipe, is_accepted=rejection is None)
+    session.decide(candidate)
+    return candidate
+
+
+async def _write(session: Session, recipe: Recipe, budget_env_steps: int) -> tuple[str, Rejection | None]:
+    """Write both halves of a candidate; give its id, and what was refused."""
+    written = await session.call("mdp", "write_mdp", CandidateWritten, **recipe.mdp_arguments())
+    findings = written.report.findings if written.report else ()
+    if any(finding.severity == "error" for finding in findings):
+        return written.candidate_id, Rejection(candidate_id=written.candidate_id, stage="mdp", findings=findings)
+    try:
         design = await session.call(
             "training",
             "write_training",
             DesignWritten,
             candidate=written.candidate_id,
-            algorithm=recipe.algorithm,
-            network=recipe.network,
-            hyperparameters=recipe.hyperparameters,
             budget_env_steps=budget_env_steps,
-            title=recipe.title,
-            sources=list(recipe.sources),
+            **recipe.training_arguments(),
         )
-        errors = [finding.message for finding in design.findings if finding.severity == "error"]
-    candidate = new_candidate(written.candidate_id, recipe, is_accepted=not errors)
-    if errors:
-        session.display.note(f"{candidate.id} rejected before training: {'; '.join(errors)}")
-    session.decide(candidate)
-    return candidate
+        findings = design.findings
+    except CorrectableError as error:
+        findings = (Finding(code="refused", severity="error", message=str(error)),)
+    if any(finding.severity == "error" for finding in findings):
+        return written.candidate_id, Rejection(candidate_id=written.candidate_id, stage="training", findings=findings)
+    return written.candidate_id, None
+
+
+def _errors(rejection: Rejection) -> str:
+    return "; ".join(finding.message for finding in rejection.findings if finding.severity == "error")
 
 
 async def _explain_no_algorithm(session: Session, facts: Facts) -> None:

@@ -1,0 +1,1 @@
+"""The stages of a language model's design, in the paper's order: modelling, configuring, refining, repairing."""
