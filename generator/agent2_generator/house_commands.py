@@ -22,6 +22,7 @@ from agent2_workspace import (
     Workspace,
     build_lock,
     configuration_file,
+    describe_grants,
     find_workspace,
     read_configuration,
 )
@@ -50,7 +51,10 @@ def doctor(workspace: Workspace | None) -> int:
             faults.append(extra)
     sandbox = subprocess.run([sys.executable, "-m", "agent2_sandbox"], capture_output=True, text=True, check=False)
     table.add_row("sandbox", sandbox.stdout.strip() or sandbox.stderr.strip()[-300:], "")
-    table.add_row("configuration", str(configuration_file()), f"isolation: {read_configuration().isolation}")
+    configuration = read_configuration()
+    table.add_row("configuration", str(configuration_file()), f"isolation: {configuration.isolation}")
+    for grant in describe_grants(configuration.grants):
+        table.add_row("granted", grant, "")
     table.add_row("workspace", str(place.root), _writable(place.root, faults))
     table.add_row("servers", _answers(place, faults), "")
     Console().print(table)

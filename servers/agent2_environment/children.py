@@ -32,9 +32,11 @@ async def ask_child(
         PrerequisiteError: there is no sandbox on this machine, and the user's configuration demands one.
     """
     configuration = read_configuration()
+    reference: dict[str, Any] = payload.get("reference") or {}
+    granted = configuration.granted(str(reference.get("name", "")))
     request = ProcessRequest(
         module=f"{PACKAGE}.{name}",
-        read_only=(root,) if root else (),
+        read_only=(*((root,) if root else ()), *granted.read),
         writable=folder,
         working_directory=folder,
         limits=Limits(
@@ -47,6 +49,8 @@ async def ask_child(
         # Installed packages are code that the user chose; a file may be anyone's.
         is_declared_only=root is None,
         isolation_policy=configuration.isolation,
+        grants=granted.names,
+        environment=granted.variables,
     )
     full: dict[str, object] = {**payload, "folder": str(folder), "root": str(root) if root else None}
     return await call_child(request, full, timeout_seconds=timeout_seconds)

@@ -5,7 +5,7 @@ from typing import Any
 from agent2_mdp.facts import read_report, recordings
 from agent2_sandbox import ChildFailed, Limits, ProcessRequest, call_child
 from agent2_schemas import CodeRejected, MdpDesign, MdpPreview, PreviewRow
-from agent2_workspace import CandidateFolder, ProjectFolder, read_yaml, write_whole
+from agent2_workspace import CandidateFolder, ProjectFolder, read_configuration, read_yaml, write_whole
 
 CHILD_SECONDS = 30.0
 LIMITS = Limits(memory_bytes=2 * 2**30, processes=16, stall_seconds=20.0)
@@ -47,6 +47,7 @@ async def _measure(project: ProjectFolder, candidate: CandidateFolder) -> dict[s
         read_only=(candidate.mdp_file, *files),
         limits=LIMITS,
         is_declared_only=design.is_declared_only,
+        isolation_policy=read_configuration().isolation,
     )
     payload: dict[str, object] = {
         "file": str(candidate.mdp_file),

@@ -23,7 +23,7 @@ from agent2_schemas import (
     Space,
     VerificationReport,
 )
-from agent2_workspace import write_whole
+from agent2_workspace import read_configuration, write_whole
 
 CHILD = "agent2_mdp.child.verify"
 CHILD_SECONDS = 60.0
@@ -153,6 +153,7 @@ async def _call(mdp_file: Path, arguments: MdpArguments, inputs: Inputs, *, is_d
         read_only=(mdp_file, *inputs.recordings),
         limits=Limits(memory_bytes=MEMORY_BYTES, processes=16, stall_seconds=STALL_SECONDS),
         is_declared_only=is_declared_only,
+        isolation_policy=read_configuration().isolation,
     )
     payload: dict[str, object] = {
         "file": str(mdp_file),

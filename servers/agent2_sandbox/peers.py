@@ -8,6 +8,8 @@ from agent2_sandbox.request import ProcessRequest
 from agent2_sandbox.starting import Folder, Supervised, build_specification
 from agent2_schemas import Isolation, Outcome, PrerequisiteError
 
+_WORDS = {"network": "network, all that this machine reaches: it cannot be limited to localhost"}
+
 
 def allowed_isolation(request: ProcessRequest) -> Isolation:
     """Give the tier in which this request may run here.
@@ -21,7 +23,7 @@ def allowed_isolation(request: ProcessRequest) -> Isolation:
             "Generated code is not run here, because this machine has no sandbox that holds.", isolation_advice()
         )
     if request.grants:
-        granted = tuple(f"granted by the user's configuration: {grant}" for grant in request.grants)
+        granted = tuple(f"granted by the user's configuration: {_WORDS.get(name, name)}" for name in request.grants)
         isolation = isolation.model_copy(update={"not_enforced": isolation.not_enforced + granted})
     return isolation
 

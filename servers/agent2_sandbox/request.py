@@ -1,6 +1,5 @@
 """What a caller asks for and gets: a module to run in a child, its folders and limits, its answer or its failure."""
 
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -10,15 +9,6 @@ from agent2_schemas import Isolation, Outcome, RunFailed
 
 IsolationPolicy = Literal["require", "best_effort"]
 """require: free-form code is refused where there is no boundary; best_effort: a person has allowed it."""
-
-
-def _policy_of_this_server() -> IsolationPolicy:
-    return "best_effort" if os.environ.get("AGENT2_ISOLATION") == "best_effort" else "require"
-
-
-def _grants_of_this_server() -> tuple[str, ...]:
-    named = os.environ.get("AGENT2_GRANTS", "").split(",")
-    return tuple(grant for grant in GRANTS if grant in named)
 
 
 GRANTS = ("gpu", "display", "network")
@@ -63,8 +53,8 @@ class ProcessRequest:
         limits: limits of the process tree.
         environment: further environment variables; never secrets.
         is_declared_only: nothing that a model or a stranger wrote runs in it, so that any tier will do.
-        isolation_policy: what to do where this machine has no boundary; `$AGENT2_ISOLATION` of the server by default.
-        grants: what a person allowed beyond the usual, of `GRANTS`; `$AGENT2_GRANTS` of the server by default.
+        isolation_policy: what to do where this machine has no boundary; from the user's configuration only.
+        grants: what a person allowed beyond the usual: of `GRANTS`, and words for what is granted by other arguments.
     """
 
     module: str
@@ -75,8 +65,8 @@ class ProcessRequest:
     limits: Limits = Limits()
     environment: Mapping[str, str] = field(default_factory=dict[str, str])
     is_declared_only: bool = False
-    isolation_policy: IsolationPolicy = field(default_factory=_policy_of_this_server)
-    grants: tuple[str, ...] = field(default_factory=_grants_of_this_server)
+    isolation_policy: IsolationPolicy = "require"
+    grants: tuple[str, ...] = ()
 
 
 def timed(request: ProcessRequest, wall_seconds: float) -> ProcessRequest:

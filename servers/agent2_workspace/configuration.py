@@ -9,6 +9,7 @@ import platformdirs
 from pydantic import Field, ValidationError
 
 from agent2_schemas import CorrectableError, Frozen, PrerequisiteError
+from agent2_workspace.grants import Granted, Grants, granted_to
 
 DEFAULT_MEMORY_BYTES = 4 * 2**30
 
@@ -33,6 +34,13 @@ class UserConfiguration(Frozen):
     )
     parallel_runs: int | None = Field(default=None, ge=1, description="Runs side by side; null: the number of cores.")
     limits: RunLimits = Field(default_factory=RunLimits, description="Limits of sandboxed processes.")
+    grants: Grants = Field(
+        default_factory=Grants, description="What sandboxed environments get beyond the usual: gpu, display, network."
+    )
+
+    def granted(self, environment: str) -> Granted:
+        """Give what the processes that hold the environment of this name get; the one place that every server asks."""
+        return granted_to(self.grants, environment)
 
 
 def configuration_file() -> Path:

@@ -155,13 +155,17 @@ def _policy_request(folder: Path, mode: str, pipes: _Pipes, wall_seconds: float)
 
 def _evaluator_request(environment: dict[str, Any], pipes: _Pipes, wall_seconds: float) -> ProcessRequest:
     job, result, read, write = map(str, pipes.of_evaluator)
+    configuration = read_configuration()
+    granted = configuration.granted(str(environment["reference"]["name"]))
     return ProcessRequest(
         module=f"{_PACKAGE}.evaluator",
         arguments=("--job", job, "--result", result, "--read", read, "--write", write),
-        read_only=(Path(environment["root"]),) if environment["root"] else (),
+        read_only=(*((Path(environment["root"]),) if environment["root"] else ()), *granted.read),
         limits=_limits(wall_seconds),
         is_declared_only=True,  # the person's own environment; no line of a model's
-        isolation_policy=read_configuration().isolation,
+        isolation_policy=configuration.isolation,
+        grants=granted.names,
+        environment=granted.variables,
     )
 
 

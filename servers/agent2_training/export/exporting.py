@@ -112,11 +112,14 @@ def _add_file(folder: Path, name: str, content: bytes) -> None:
 
 def _film_request(project: ProjectFolder, run: RunFolder, folder: Path) -> ProcessRequest:
     configuration = read_configuration()
+    granted = configuration.granted(project.read().environment.name)
     return ProcessRequest(
         module="agent2_training.export.filming",
-        read_only=(project.target,),
+        read_only=(project.target, *granted.read),
         writable=folder,
         limits=Limits(memory_bytes=configuration.limits.memory_bytes, stall_seconds=None, wall_seconds=VIDEO_SECONDS),
         is_declared_only=read_yaml(run.candidate_copy / "design.yaml", Design).mdp.is_declared_only,
         isolation_policy=configuration.isolation,
+        grants=granted.names,
+        environment=granted.variables,
     )

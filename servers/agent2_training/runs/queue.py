@@ -44,7 +44,7 @@ def start_queued(workspace: Workspace, *, ended: set[Path] | None = None) -> int
 def request_for(project: ProjectFolder, run: RunFolder, worker_module: str = WORKER_MODULE) -> ProcessRequest:
     """Describe the worker's process: it reads the frozen candidate and writes its work folder, nothing else."""
     configuration = read_configuration()
-    limits = configuration.limits
+    limits, granted = configuration.limits, configuration.granted(project.read().environment.name)
     reference, resume = run.root / "reference.json", run.root / RESUME_FILE
     arguments = [str(run.work), str(run.specification_file), "--reference", str(reference)]
     read_only = [run.candidate_copy, run.specification_file, reference]
@@ -56,7 +56,7 @@ def request_for(project: ProjectFolder, run: RunFolder, worker_module: str = WOR
     return ProcessRequest(
         module=worker_module,
         arguments=tuple(arguments),
-        read_only=tuple(read_only),
+        read_only=(*read_only, *granted.read),
         writable=run.work,
         limits=Limits(
             memory_bytes=limits.memory_bytes,
@@ -66,6 +66,8 @@ def request_for(project: ProjectFolder, run: RunFolder, worker_module: str = WOR
         ),
         is_declared_only=read_yaml(run.candidate_copy / "design.yaml", Design).mdp.is_declared_only,
         isolation_policy=configuration.isolation,
+        grants=granted.names,
+        environment=granted.variables,
     )
 
 
