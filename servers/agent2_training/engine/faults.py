@@ -1,5 +1,7 @@
 """How a training can end badly: what the worker tells its supervisor."""
 
+from agent2_sandbox.explaining import with_hint
+from agent2_sandbox.guards import GuardError
 from agent2_targets.runtime.failures import BuildError, NonFinite, StepFault, TransformError
 
 
@@ -22,6 +24,8 @@ def outcome_of(error: BaseException) -> tuple[str, str]:
     """
     if isinstance(error, Diverged):
         return "diverged", str(error)
+    if isinstance(error, GuardError):
+        return error.outcome, str(error)
     if isinstance(error, TransformError):
         return "code_rejected", describe_transform_error(error)
     if isinstance(error, NonFinite):
@@ -35,7 +39,9 @@ def outcome_of(error: BaseException) -> tuple[str, str]:
 
 def describe_transform_error(error: TransformError) -> str:
     """Say which function of mdp.py failed, where and why."""
-    place = f"{error.function} in mdp.py" if error.function else "mdp.py"
     line = f", line {error.line}" if error.line else ""
+    if not error.function:
+        return with_hint(f"could not load mdp.py{line}: {error.message}")
+    place = f"{error.function} in mdp.py"
     step = "" if error.step is None else f" (step {error.step})"
     return f"{place}{line}: {error.message}{step}"

@@ -111,7 +111,7 @@ class Simulation:
             NonFinite: the environment gave NaN or infinity.
             Diverged: a policy input or the learning reward is not finite.
         """
-        self._transforms.step = self.env_steps
+        self._transforms.step = self.env_steps + 1
         environment_action = self._act(action, self._raw)
         previous, result = self._raw, self._batch.step(environment_action)
         taken = int(result.env_steps.sum())

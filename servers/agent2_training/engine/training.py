@@ -13,10 +13,10 @@ import torch
 from agent2_sandbox.child import WorkerControl
 from agent2_schemas import RunProgress
 from agent2_targets.runtime.environment import build_environment
-from agent2_targets.runtime.transforms import Transforms
 from agent2_training.engine.checkpoint import CheckpointFolder, load_checkpoint, save_checkpoint
 from agent2_training.engine.collectors import OffPolicyCollector, OnPolicyCollector, make_exploration
 from agent2_training.engine.faults import Diverged, StopRequested
+from agent2_training.engine.guarding import GuardedTransforms
 from agent2_training.engine.learner import Learner, build_learner
 from agent2_training.engine.networks import load_policy_module
 from agent2_training.engine.replay import ReplayBuffer
@@ -63,7 +63,8 @@ class Training:
         first = build_environment(job["reference"], root=job.get("root"))
         mdp = {**design["mdp"], "max_episode_steps": first.max_episode_steps}
         self._design = {**design, "mdp": mdp}
-        transforms = Transforms.load(candidate / "mdp.py", mdp)
+        control.beat(0, is_forced=True)  # from here on, code that hangs is noticed within the stall limit
+        transforms = GuardedTransforms.load(candidate / "mdp.py", mdp)
         built = [first.env]
 
         def build() -> Any:
@@ -106,6 +107,7 @@ class Training:
             StepFault: the environment broke the interface.
         """
         self._begun = monotonic()
+        self._control.beat(self.simulation.env_steps, is_forced=True)
         self.simulation.reset()
         self._reports.begin(self.simulation.env_steps)
         self._checkpoints.begin(self.simulation.env_steps, self._begun)
@@ -118,6 +120,9 @@ class Training:
                 self._run_off_policy()
         except StopRequested:
             pass
+        except BaseException:
+            self._reports.close()  # the curves up to the fault explain it
+            raise
         else:
             self._phase = "done"
         self._check_parameters()

@@ -13,8 +13,8 @@ from agent2_workspace import ProjectFolder, RunFolder, read_json
 
 PROGRESS_LIMIT_BYTES = 64 * 2**10
 LOG_TAIL_BYTES = 8 * 2**10
-LOG_LINES = {"running": 3, "paused": 3, "stopped": 3, "finished": 3, "queued": 0}
 LOG_LINES_OF_A_FAILURE = 20
+"""Only a failure is explained by its log: what else generated code prints stays in the run's folder."""
 LINE_CHARACTERS = 300
 ENDED: tuple[RunState, ...] = ("paused", "finished", "failed", "stopped", "lost")
 
@@ -113,15 +113,14 @@ def _seconds(process: RunProcess | None) -> float | None:
 
 
 def _log_tail(run: RunFolder, state: RunState) -> tuple[str, ...]:
-    count = LOG_LINES.get(state, LOG_LINES_OF_A_FAILURE)
-    if not count or not run.log_file.is_file():
+    if state not in ("failed", "lost") or not run.log_file.is_file():
         return ()
     with run.log_file.open("rb") as file:
         size = file.seek(0, 2)
         file.seek(max(0, size - LOG_TAIL_BYTES))
         text = file.read(LOG_TAIL_BYTES).decode(errors="replace")
     lines = [line.rstrip()[:LINE_CHARACTERS] for line in text.splitlines() if line.strip()]
-    return tuple(lines[-count:])
+    return tuple(lines[-LOG_LINES_OF_A_FAILURE:])
 
 
 def _next_step(run: RunFolder, state: RunState, outcome: Outcome | None) -> str:

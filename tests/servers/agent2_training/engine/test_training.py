@@ -13,8 +13,9 @@ from safetensors import safe_open
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
 from agent2_sandbox.child import WorkerControl
+from agent2_sandbox.guards import GuardError
 from agent2_schemas import RunProgress
-from agent2_targets.runtime.failures import NonFinite, TransformError
+from agent2_targets.runtime.failures import NonFinite
 from agent2_training.engine.faults import Diverged, outcome_of
 from agent2_training.engine.training import Training
 from agent2_training.worker import train
@@ -157,11 +158,11 @@ def test_a_stop_leaves_a_checkpoint(run_folder: Callable[..., Path]) -> None:
 
 def test_a_reward_that_fails_is_rejected_with_its_line(make_training: MakeTraining) -> None:
     code = '"""Broken."""\ndef reward(previous_observation, action, observation, original_reward, terminated, truncated, info):\n    return {"a": original_reward / info["nothing"]}\n'
-    with pytest.raises(TransformError) as caught:
+    with pytest.raises(GuardError) as caught:
         make_training("probes.py:Slow", "PPO", 600, mdp_code=code).run()
     outcome, message = outcome_of(caught.value)
     assert outcome == "code_rejected"
-    assert message.startswith("reward in mdp.py, line 3: KeyError")
+    assert message == "reward raised KeyError: 'nothing' at step 1 (mdp.py, line 3)"
 
 
 def test_an_environment_that_gives_nan_is_named_with_its_step(make_training: MakeTraining) -> None:
