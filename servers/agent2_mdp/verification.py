@@ -194,12 +194,19 @@ def _failure_finding(failure: ChildFailed) -> Finding:
     return Finding(
         code=code,
         severity="error",
-        message=f"Verification ended: {failure.message}"[:400],
+        message=_failure_message(failure)[:400],
         advice=advice,
         evidence=failure.log[-300:],
         file="mdp.py",
         line=failure.line if failure.outcome != "crashed" or "mdp.py" in failure.message else None,
     )
+
+
+def _failure_message(failure: ChildFailed) -> str:
+    if failure.outcome != "stalled":
+        return f"Verification ended: {failure.message}"
+    _, _, place = failure.message.partition("; ")
+    return f"A call did not end within {STALL_SECONDS:g} s{f': {place}' if place else ''}."
 
 
 def _merged(first: list[Finding], second: list[Finding]) -> list[Finding]:

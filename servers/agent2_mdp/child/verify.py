@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from agent2_mdp.child.calls import call, describe
+from agent2_mdp.child.calls import WATCHED, call, describe
 from agent2_mdp.child.check_act import check_act, sample_actions
 from agent2_mdp.child.check_incentives import check_incentives
 from agent2_mdp.child.check_observe import check_observe
@@ -50,6 +50,7 @@ def main(payload: dict[str, Any]) -> dict[str, Any]:
         `reward_components`, `shaped_correlation_with_original`, `seconds_per_step`, `recorded_transitions`.
     """
     notes, file = Notes(), str(payload["file"])
+    WATCHED.begin()
     recording = load_recordings(payload["recordings"])
     answer: dict[str, Any] = {"recorded_transitions": len(recording), "levels_passed": [], "reward_components": []}
     code = Path(file).read_text(encoding="utf-8")
@@ -154,6 +155,7 @@ def _spaces(subject: Subject, file: str, max_episode_steps: int | None) -> dict[
     }
     found: dict[str, Any] = {}
     for name, give in (("observation_space", policy_observation_space), ("action_space", policy_action_space)):
+        WATCHED.beat()
         try:
             found[name] = give(mdp, Transforms.load(file, mdp))
         except TransformError as error:
