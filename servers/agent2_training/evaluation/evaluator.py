@@ -22,7 +22,7 @@ from agent2_targets.runtime.failures import BuildError, StepFault
 from agent2_targets.runtime.frames import FrameChannel
 from agent2_targets.runtime.rollout import Rollout, run_episodes
 from agent2_targets.runtime.spaces import Array, Raw
-from agent2_training.evaluation.policy_peer import ActionCheck, EvaluationFailed, PolicyPeer
+from agent2_training.evaluation.policy_peer import START_SECONDS, ActionCheck, EvaluationFailed, PolicyPeer
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,6 +41,8 @@ class Job:
     """Longest answer of the policy to one step."""
     total_seconds: float
     """Longest evaluation."""
+    start_seconds: float = START_SECONDS
+    """Longest time in which the policy loads."""
 
 
 class CheckedEnvironment(gymnasium.Wrapper[Any, Any, Any, Any]):
@@ -68,10 +70,16 @@ class EpisodeEvaluation:
         self._clipped: Array = np.zeros(self._count, bool)
         self.env_steps = 0
         self.clipped_steps = 0
+        self.stepping_seconds = 0.0
         self._first = build_environment(job.reference, root=job.root)
         self._check = ActionCheck(self._first.action_space)
         self._peer = PolicyPeer(
-            channel, self._count, self._first.observation_space, self._first.action_space, job.policy_seconds
+            channel,
+            self._count,
+            self._first.observation_space,
+            self._first.action_space,
+            job.policy_seconds,
+            job.start_seconds,
         )
 
     def run(self) -> Rollout:
@@ -82,8 +90,11 @@ class EpisodeEvaluation:
             StepFault: the environment broke the interface.
         """
         self._peer.begin()
-        self._end = time.monotonic() + self._job.total_seconds
-        return run_episodes(self._build, self._act, self._job.seeds, count=self._count)
+        begun = time.monotonic()
+        self._end = begun + self._job.total_seconds
+        rollout = run_episodes(self._build, self._act, self._job.seeds, count=self._count)
+        self.stepping_seconds = time.monotonic() - begun
+        return rollout
 
     def count_step(self, row: int) -> None:
         """Count one environment step of a row, and whether its action was clipped."""
@@ -121,6 +132,7 @@ def evaluate(job: Job, channel: FrameChannel) -> dict[str, Any]:
         "lengths": list(rollout.lengths),
         "env_steps": evaluation.env_steps,
         "clipped_steps": evaluation.clipped_steps,
+        "stepping_seconds": evaluation.stepping_seconds,
     }
 
 

@@ -41,6 +41,7 @@ class PolicyPeer:
         observation_space: the environment's, as a plain dict.
         action_space: likewise.
         policy_seconds: longest answer to one step, seconds.
+        start_seconds: longest time to load, seconds.
     """
 
     def __init__(
@@ -50,9 +51,11 @@ class PolicyPeer:
         observation_space: SpaceDict,
         action_space: SpaceDict,
         policy_seconds: float,
+        start_seconds: float = START_SECONDS,
     ) -> None:
         """Keep the spaces; nothing is sent yet."""
-        self._channel, self._count, self._policy_seconds = channel, count, policy_seconds
+        self._channel, self._count = channel, count
+        self._policy_seconds, self._start_seconds = policy_seconds, start_seconds
         self._observation_space, self._action_space = observation_space, action_space
         self._sequence = 0
 
@@ -63,7 +66,7 @@ class PolicyPeer:
             EvaluationFailed: it did not load.
         """
         spaces = {"observation_space": self._observation_space, "action_space": self._action_space}
-        self._exchange(INIT, json.dumps({"count": self._count, **spaces}).encode(), 0, START_SECONDS)
+        self._exchange(INIT, json.dumps({"count": self._count, **spaces}).encode(), 0, self._start_seconds)
 
     def act(self, reset_mask: Array, observation: Raw) -> Raw:
         """Ask for one action per environment.
@@ -84,7 +87,8 @@ class PolicyPeer:
             return self._channel.receive(ACT, self._sequence, size, max(0.001, end - time.monotonic()))
         except FrameError as error:
             place = "while loading" if tag == INIT else f"at step {self._sequence - 2}"
-            raise EvaluationFailed("policy", f"the policy failed {place} (limit {seconds:g} s): {error}") from error
+            what = f"took longer than {seconds:.1f} s" if "deadline" in str(error) else "failed"
+            raise EvaluationFailed("policy", f"the policy {what} {place}: {error}") from error
 
 
 class ActionCheck:

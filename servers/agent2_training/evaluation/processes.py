@@ -17,6 +17,7 @@ from agent2_workspace import read_configuration
 LOCKSTEP = 10
 POLICY_SECONDS = 2.0
 TOTAL_SECONDS = 1800.0
+POLICY_START_SECONDS = 120.0
 START_SECONDS = 180.0
 RESULT_LIMIT_BYTES = 16 * 2**20
 LOG_LINES = 3
@@ -30,6 +31,8 @@ class EvaluationOutcome:
     original_returns: tuple[float, ...] = ()
     lengths: tuple[int, ...] = ()
     clipped_steps: int = 0
+    stepping_seconds: float = 0.0
+    """From the first episode to the end of the last, without the start of the processes."""
     error: str = ""
     """Empty where all went well."""
     isolation: Isolation | None = None
@@ -42,6 +45,7 @@ class Deadlines:
 
     policy_seconds: float = POLICY_SECONDS
     total_seconds: float = TOTAL_SECONDS
+    start_seconds: float = POLICY_START_SECONDS
 
 
 async def run_processes(
@@ -50,6 +54,8 @@ async def run_processes(
     seeds: tuple[int, ...],
     mode: str,
     deadlines: Deadlines | None = None,
+    *,
+    lockstep: int = LOCKSTEP,
 ) -> EvaluationOutcome:
     """Run one evaluation to its end.
 
@@ -59,6 +65,7 @@ async def run_processes(
         seeds: one per episode; only the evaluator learns them.
         mode: deterministic or stochastic.
         deadlines: limits; None: the usual ones.
+        lockstep: environments side by side, at most.
 
     Returns:
         Returns and lengths in the order of the seeds, or the cause of the failure.
@@ -67,9 +74,10 @@ async def run_processes(
     job = {
         **environment,
         "seeds": list(seeds),
-        "lockstep": LOCKSTEP,
+        "lockstep": lockstep,
         "policy_seconds": deadlines.policy_seconds,
         "total_seconds": deadlines.total_seconds,
+        "start_seconds": deadlines.start_seconds,
     }
     pipes = _Pipes()
     evaluator: Peer | None = None
@@ -192,6 +200,7 @@ def _outcome(content: bytes | None, evaluator: Peer, policy: Peer) -> Evaluation
         original_returns=tuple(result["original_returns"]),
         lengths=tuple(result["lengths"]),
         clipped_steps=result["clipped_steps"],
+        stepping_seconds=result["stepping_seconds"],
         isolation=isolation,
     )
 
