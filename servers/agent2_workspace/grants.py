@@ -46,9 +46,13 @@ class Grants(Frozen):
     @model_validator(mode="before")
     @classmethod
     def _sort(cls, data: Any) -> Any:
-        if not isinstance(data, dict) or set(cast("dict[str, Any]", data)) <= set(cls.model_fields):
+        if isinstance(data, Grants):
             return data
+        if not isinstance(data, dict):
+            raise ValueError("write a table: [grants]")
         table = cast("dict[str, Any]", data)
+        if set(table) <= set(cls.model_fields):
+            return table
         unknown = [key for key, value in table.items() if key not in _KINDS and not isinstance(value, dict)]
         if unknown:
             raise ValueError(f"{', '.join(unknown)}: no kind of grant; there are {', '.join(sorted(_KINDS))}")

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from agent2_mdp.child.calls import call
+from agent2_mdp.child.check_progress import check_progress
 from agent2_mdp.child.outputs import components
+from agent2_mdp.child.reward_inputs import reward_arguments
 from agent2_mdp.child.statistics import is_flat, number, short, spearman, summary
 from agent2_mdp.child.subject import Probes, Subject, probe_trial, recorded_probes
 from agent2_mdp.child.trial import Outputs, try_part, try_probes
@@ -20,7 +20,6 @@ DOMINATING_SHARE = 0.8
 ANTI_CORRELATED_ERROR = -0.5
 ANTI_CORRELATED_WARNING = -0.2
 OUTLIER = 1e4
-SYMMETRY = 1e-6
 
 
 def check_reward(subject: Subject) -> tuple[Outputs | None, list[dict[str, Any]]]:
@@ -43,27 +42,8 @@ def check_reward(subject: Subject) -> tuple[Outputs | None, list[dict[str, Any]]
     weighted = {name: values * loaded.weights.get(name, 1.0) for name, values in outputs.items()}
     rows = _statistics(subject, weighted)
     _check_components(subject, weighted, rows)
-    _check_progress(subject, outputs)
+    check_progress(subject, outputs)
     return weighted, rows
-
-
-def reward_arguments(subject: Subject, rows: Any) -> tuple[Any, ...]:
-    """Give the arguments of `reward` for some recorded rows, `info` as the runtime hands it."""
-    recording = subject.recording
-    info: dict[str, Any] = {}
-    for key in subject.info_keys:
-        absent = (np.zeros(len(recording)), np.zeros(len(recording), bool))
-        values, present = recording.info.get(key, absent)
-        info[key], info[f"{key}_present"] = values[rows], present[rows]
-    return (
-        take(recording.observation, rows),
-        take(recording.action, rows),
-        take(recording.next_observation, rows),
-        recording.original_reward[rows],
-        recording.terminated[rows],
-        recording.truncated[rows],
-        MappingProxyType(info),
-    )
 
 
 def _probe_arguments(subject: Subject, probes: Probes, *, is_next: bool) -> Any:
@@ -148,24 +128,3 @@ def _check_sign(subject: Subject, total: Values, rows: list[dict[str, Any]]) -> 
         evidence=", ".join(f"{row['name']}: {short(row['correlation_with_original'])}" for row in rows),
         line=lines.of_key(worst["name"]) if worst else lines.result,
     )
-
-
-def _check_progress(subject: Subject, outputs: Outputs) -> None:
-    """Offer the potential-based form for a component that is a difference of one function of the state."""
-    rows = np.arange(0, len(subject.recording), max(1, len(subject.recording) // 256))
-    backward = list(reward_arguments(subject, rows))
-    backward[0], backward[2] = backward[2], backward[0]
-    swapped = call(subject.loaded.file, subject.loaded.functions["reward"], *backward).value
-    if not isinstance(swapped, dict):
-        return  # the trial has already named what is wrong
-    for name, values in outputs.items():
-        other = np.asarray(swapped.get(name, np.nan), dtype=np.float64)  # pyright: ignore[reportUnknownArgumentType, reportUnknownMemberType]
-        here = values[rows]
-        size = float(np.abs(here).max(initial=0.0))
-        if size > 0 and other.shape == here.shape and bool(np.all(np.abs(here + other) <= SYMMETRY * size)):
-            subject.notes.note(
-                "potential-form",
-                f"reward component {name!r} is a difference of a function of the state before and after the step.",
-                "Written as potential(observation) it leaves the best policy unchanged for any discount (Ng et al. 1999).",
-                line=subject.loaded.at("reward").of_key(name),
-            )

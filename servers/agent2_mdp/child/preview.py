@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from agent2_mdp.child.check_observe import raw_features
-from agent2_mdp.child.check_reward import reward_arguments
 from agent2_mdp.child.module import Loaded, load
 from agent2_mdp.child.notes import Notes
 from agent2_mdp.child.recording import flat_rows, load_recordings
+from agent2_mdp.child.reward_inputs import reward_arguments
 from agent2_mdp.child.statistics import Values, summary
 from agent2_mdp.child.subject import Subject
 from agent2_sandbox.child import serve_call

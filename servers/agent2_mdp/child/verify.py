@@ -14,10 +14,11 @@ from agent2_mdp.child.check_act import check_act, sample_actions
 from agent2_mdp.child.check_incentives import check_incentives
 from agent2_mdp.child.check_observe import check_observe
 from agent2_mdp.child.check_potential import check_action_mask, check_observe_state, check_potential
-from agent2_mdp.child.check_reward import check_reward, reward_arguments
+from agent2_mdp.child.check_reward import check_reward
 from agent2_mdp.child.module import Loaded, load
 from agent2_mdp.child.notes import Notes
 from agent2_mdp.child.recording import load_recordings
+from agent2_mdp.child.reward_inputs import reward_arguments
 from agent2_mdp.child.statistics import spearman
 from agent2_mdp.child.subject import Subject
 from agent2_sandbox.child import serve_call
