@@ -3,8 +3,8 @@ PYTHON ?= $(shell command -v python3.11 || command -v python3)
 # Where the default package index serves CUDA builds of torch, name the index of CPU wheels that PyTorch's
 # installation page gives, to save gigabytes: make install TORCH_INDEX=ADDRESS
 TORCH_INDEX ?=
-# More for pytest, such as PYTEST_ARGUMENTS="-n 2 --dist loadfile" to use two cores.
-PYTEST_ARGUMENTS ?=
+# For pytest: each file's tests stay in one of two processes.
+PYTEST_ARGUMENTS ?= -n 2 --dist loadfile
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
@@ -50,7 +50,7 @@ test: check  ## everything but the slow tests
 	$(BIN)/pytest -q $(PYTEST_ARGUMENTS)
 
 test-slow: install  ## minutes of training, fresh virtual environments, other people's clients
-	$(BIN)/pytest -q -m slow $(PYTEST_ARGUMENTS)
+	$(BIN)/pytest -q -m slow
 
 format: install  ## let ruff rewrite what it can
 	$(BIN)/ruff check --fix $(wildcard $(SOURCES))

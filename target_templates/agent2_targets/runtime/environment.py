@@ -22,6 +22,7 @@ from .failures import BuildError
 from .sources import (
     MULTI_AGENT_FAMILIES,
     MULTI_AGENT_NAMES,
+    MULTI_AGENT_PACKAGES,
     Source,
     close_matches,
     describe_error,
@@ -249,6 +250,8 @@ def is_multi_agent_module(name: str) -> bool:
     """Tell whether a dotted name is a PettingZoo module such as `mpe2.simple_spread_v3`."""
     if "." not in name or not re.fullmatch(r"[\w.]+", name):
         return False
+    if name.partition(".")[0] in MULTI_AGENT_PACKAGES:
+        return True
     try:
         module = importlib.import_module(name)
     except (Exception, SystemExit):

@@ -20,6 +20,7 @@ from .failures import BuildError
 
 MULTI_AGENT_NAMES = ("parallel_env", "env", "raw_env")
 MULTI_AGENT_FAMILIES = ("smax", "smac", "mpe")
+MULTI_AGENT_PACKAGES = ("mpe2", "pettingzoo")
 INSTALL_LINES = {
     "mujoco": 'pip install "gymnasium[mujoco]"',
     "Box2D": 'pip install "gymnasium[box2d]"',

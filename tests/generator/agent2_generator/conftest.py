@@ -25,15 +25,15 @@ class Command:
 
     def start(self, *arguments: str) -> "subprocess.Popen[str]":
         """Start the command; its progress goes to a log that a failing test shows."""
-        log = (self.folder / "progress.log").open("a")
-        return subprocess.Popen(
-            [sys.executable, "-m", "agent2_generator", *arguments, "--workspace", str(self.workspace)],
-            stdout=subprocess.PIPE,
-            stderr=log,
-            text=True,
-            start_new_session=True,
-            cwd=self.folder,
-        )
+        with (self.folder / "progress.log").open("a") as log:
+            return subprocess.Popen(
+                [sys.executable, "-m", "agent2_generator", *arguments, "--workspace", str(self.workspace)],
+                stdout=subprocess.PIPE,
+                stderr=log,
+                text=True,
+                start_new_session=True,
+                cwd=self.folder,
+            )
 
     def result(self, process: "subprocess.Popen[str]", *, timeout_seconds: float) -> dict[str, Any]:
         """Wait for a command with `--json` and read its one object."""
