@@ -119,16 +119,25 @@ async def _write(session: Session, recipe: Recipe, budget_env_steps: int) -> tup
             "training",
             "write_training",
             DesignWritten,
+            may_fail=True,
             candidate=written.candidate_id,
             budget_env_steps=budget_env_steps,
             **recipe.training_arguments(),
         )
-        findings = design.findings
     except CorrectableError as error:
-        findings = (Finding(code="refused", severity="error", message=str(error)),)
-    if any(finding.severity == "error" for finding in findings):
-        return written.candidate_id, Rejection(candidate_id=written.candidate_id, stage="training", findings=findings)
-    return written.candidate_id, None
+        design = DesignWritten(state="failed", candidate_id=written.candidate_id, message=str(error))
+    return written.candidate_id, training_rejection(design)
+
+
+def training_rejection(design: DesignWritten) -> Rejection | None:
+    """What `write_training` refused; None where it accepted the design."""
+    findings = design.findings
+    is_named = any(finding.severity == "error" for finding in findings)
+    if design.state != "failed" and not is_named:
+        return None
+    if not is_named:
+        findings = (*findings, Finding(code="refused", severity="error", message=design.message))
+    return Rejection(candidate_id=design.candidate_id, stage="training", findings=findings)
 
 
 def _errors(rejection: Rejection) -> str:

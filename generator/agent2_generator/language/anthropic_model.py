@@ -84,7 +84,15 @@ class AnthropicModel:
             ) from None
         except httpx2.HTTPError as error:
             raise AnswerCut(f"{self.name} broke off its answer: {type(error).__name__}.", "Resume later.") from None
-        except (anthropic.APIError, ValidationError, ValueError, AttributeError, TypeError, RuntimeError) as error:
+        except (
+            anthropic.APIError,
+            ValidationError,
+            ValueError,
+            LookupError,
+            AttributeError,
+            TypeError,
+            AssertionError,
+        ) as error:
             raise AnswerCut(  # the SDK trips over streams that end early or hold no events
                 f"{self.name} sent what is no Messages-API answer: {without_key(str(error), self._key)[:200]}.",
                 "Check that the address serves /v1/messages.",

@@ -19,7 +19,7 @@ NO_MODEL = "none"
 ONLY_MODEL = "default"
 """Sent where no model is named: OpenAI-compatible servers of one model take any name."""
 FORMS = "Write anthropic[:MODEL], messages:URL[:MODEL], openai:URL[:MODEL], command:PROGRAM, replay:FILE or none."
-_URL = re.compile(r"(https?://(?:\[[^\]\s]+\]|[^/:@?#\s]+)(?::\d+)?(?:/[^:@?#\s]*)?)(?::(\S+))?")
+_URL = re.compile(r"(https?://(?:\[[^\]\s]+\]|[^/:@?#\s]+)(?::\d+)?(?:/[^:@?#\s]*)?)(?::([^@\s]+))?")
 _EXTRAS = {"anthropic": ("anthropic", "llm"), "messages": ("anthropic", "llm"), "openai": ("openai", "openai")}
 
 

@@ -46,8 +46,6 @@ class OpenAICompatibleModel:
             raise ModelFailed(
                 f"{self.name} cannot be reached: {type(error).__name__}.", "Check the address, then resume."
             ) from None
-        except httpx2.HTTPError as error:
-            raise AnswerCut(f"{self.name} broke off its answer: {type(error).__name__}.", "Resume later.") from None
         except (openai.APIError, ValueError, LookupError, AttributeError, TypeError) as error:
             raise AnswerCut(
                 f"{self.name} sent what is no chat completion: {without_key(str(error), self._key)[:200]}.",
@@ -84,8 +82,12 @@ class OpenAICompatibleModel:
             **options,
         )
         answer = _Collected(self._model)
-        async for chunk in stream:
-            answer.add(chunk.model_dump(mode="json"))
+        try:
+            async with stream:
+                async for chunk in stream:
+                    answer.add(chunk.model_dump(mode="json"))
+        except (openai.APIConnectionError, httpx2.HTTPError) as error:
+            raise AnswerCut(f"{self.name} broke off its answer: {type(error).__name__}.", "Resume later.") from None
         return answer.reply()
 
 

@@ -1,5 +1,6 @@
 """Algorithm, then network, then hyperparameters, each asked with the earlier answers."""
 
+import json
 from typing import Any
 
 from agent2_generator.designer import Facts
@@ -159,9 +160,14 @@ async def _hyperparameters(place: Workplace, facts: Facts, recipe: Recipe, key: 
     if drafted is None:
         return recipe
     recipe, draft_id = drafted
+
+    async def prompt() -> str:
+        asked = await place.prompt("training", "tune_hyperparameters", candidate=draft_id)
+        return f"{asked}\n## The network, as designed\n```json\n{json.dumps(recipe.network)}\n```\n"
+
     asked = await place.asker.ask(
         f"{key}.hyperparameters",
-        lambda: place.prompt("training", "tune_hyperparameters", candidate=draft_id),
+        prompt,
         lambda text: read_hyperparameters(text, recipe),
         instead="The hyperparameters stay as they are.",
     )

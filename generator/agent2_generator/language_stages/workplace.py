@@ -8,7 +8,8 @@ from agent2_generator.language.asking import Asker
 from agent2_generator.options import DesignPart
 from agent2_generator.recipe import Recipe
 from agent2_generator.servers import Servers
-from agent2_schemas import CandidateWritten, CorrectableError, DesignWritten, Finding, RunFailed
+from agent2_generator.understand import training_rejection
+from agent2_schemas import CandidateWritten, CorrectableError, DesignWritten, RunFailed
 
 OWN_PREFIX = "model-"
 """How the keys of recipes begin that a language model designed."""
@@ -70,16 +71,14 @@ class Workplace:
                 "training",
                 "write_training",
                 DesignWritten,
+                may_fail=True,
                 project=self.project,
                 candidate=candidate_id,
                 **recipe.training_arguments(),
             )
         except CorrectableError as error:
-            refused = Finding(code="refused", severity="error", message=str(error))
-            return Rejection(candidate_id=candidate_id, stage="training", findings=(refused,))
-        if any(each.severity == "error" for each in design.findings):
-            return Rejection(candidate_id=candidate_id, stage="training", findings=design.findings)
-        return None
+            design = DesignWritten(state="failed", candidate_id=candidate_id, message=str(error))
+        return training_rejection(design)
 
     async def suspect(self, key: str, rejection: Rejection) -> None:
         """Note a failed verification; where designs fail alike, try code that is known to be good.
