@@ -9,6 +9,7 @@ from mcp.server.mcpserver import Context
 
 from agent2_schemas import Evaluation, Purpose
 from agent2_serving import LongCalls
+from agent2_training.evaluation.best_recording import is_worth_recording, record_best
 from agent2_training.evaluation.evaluations import (
     EvaluationRequest,
     Mode,
@@ -69,6 +70,9 @@ class EvaluationCalls:
         if finished is None:
             return running_evaluation(project, run, request)
         self._chosen.pop(key, None)
+        if is_worth_recording(project, finished):  # in the background: nobody waits for it, nothing depends on it
+            name = f"record|{run.root}|{finished.evaluation_id}"
+            await self._calls.result(name, lambda: record_best(project, run, finished), 0.0)
         return finished
 
     async def evaluate(self, project: ProjectFolder, run: RunFolder, request: EvaluationRequest) -> Evaluation:

@@ -11,6 +11,7 @@ import json
 import os
 import time
 import traceback
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -114,11 +115,13 @@ class EpisodeEvaluation:
         return actions
 
 
-def evaluate(job: Job, channel: FrameChannel) -> dict[str, Any]:
+def evaluate(
+    job: Job, channel: FrameChannel, make: Callable[[Job, FrameChannel], EpisodeEvaluation] = EpisodeEvaluation
+) -> dict[str, Any]:
     """Run a job and describe its end as JSON: returns and lengths, or whose fault it was and why."""
     evaluation: EpisodeEvaluation | None = None
     try:
-        evaluation = EpisodeEvaluation(job, channel)
+        evaluation = make(job, channel)
         rollout = evaluation.run()
     except EvaluationFailed as error:
         return {"side": error.side, "error": str(error)}

@@ -56,6 +56,7 @@ async def run_processes(
     deadlines: Deadlines | None = None,
     *,
     lockstep: int = LOCKSTEP,
+    recording: Path | None = None,
 ) -> EvaluationOutcome:
     """Run one evaluation to its end.
 
@@ -66,6 +67,7 @@ async def run_processes(
         mode: deterministic or stochastic.
         deadlines: limits; None: the usual ones.
         lockstep: environments side by side, at most.
+        recording: file to which the evaluator writes the transitions too; its folder is writable for it.
 
     Returns:
         Returns and lengths in the order of the seeds, or the cause of the failure.
@@ -87,7 +89,9 @@ async def run_processes(
         await anyio.to_thread.run_sync(probe_isolation)
         # Started on the event loop's own thread: a sandbox dies with the thread that started it.
         policy = start_peer(_policy_request(policy_folder, mode, pipes, wall_seconds), pass_fds=pipes.of_policy)
-        evaluator = start_peer(_evaluator_request(environment, pipes, wall_seconds), pass_fds=pipes.of_evaluator)
+        evaluator = start_peer(
+            _evaluator_request(environment, pipes, wall_seconds, recording), pass_fds=pipes.of_evaluator
+        )
         job_file, result_file = pipes.ours()
         pipes.close()
         result = None
@@ -161,13 +165,17 @@ def _policy_request(folder: Path, mode: str, pipes: _Pipes, wall_seconds: float)
     )
 
 
-def _evaluator_request(environment: dict[str, Any], pipes: _Pipes, wall_seconds: float) -> ProcessRequest:
+def _evaluator_request(
+    environment: dict[str, Any], pipes: _Pipes, wall_seconds: float, recording: Path | None
+) -> ProcessRequest:
     job, result, read, write = map(str, pipes.of_evaluator)
     configuration = read_configuration()
     granted = configuration.granted(str(environment["reference"]["name"]))
+    file = ("--file", str(recording)) if recording else ()
     return ProcessRequest(
-        module=f"{_PACKAGE}.evaluator",
-        arguments=("--job", job, "--result", result, "--read", read, "--write", write),
+        module=f"{_PACKAGE}.{'recorder' if recording else 'evaluator'}",
+        arguments=("--job", job, "--result", result, "--read", read, "--write", write, *file),
+        writable=recording.parent if recording else None,
         read_only=(*((Path(environment["root"]),) if environment["root"] else ()), *granted.read),
         limits=_limits(wall_seconds),
         is_declared_only=True,  # the person's own environment; no line of a model's

@@ -35,6 +35,12 @@ load_beside("small_environments")
 
 
 @pytest.fixture(scope="session")
+def recording_tools() -> ModuleType:
+    """The functions that record transitions."""
+    return source
+
+
+@pytest.fixture(scope="session")
 def recorded(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
     """Give the folder with recordings of an environment, recorded at the first request."""
     root = tmp_path_factory.mktemp("recordings")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -23,8 +24,8 @@ RANDOM_STEPS = 1000
 ZERO_STEPS = 200
 
 
-def record(environment: gymnasium.Env[Any, Any], policy: str, steps: int) -> dict[str, Any]:
-    """Step an environment and give the columns of a recording."""
+def record(environment: gymnasium.Env[Any, Any], policy: str | Callable[[Any], Any], steps: int) -> dict[str, Any]:
+    """Step an environment by the random policy, by zeros, or by a function of the observation; give the columns."""
     space = describe_space(environment.observation_space)
     environment.action_space.seed(0)
     columns: dict[str, list[Any]] = {}
@@ -32,7 +33,10 @@ def record(environment: gymnasium.Env[Any, Any], policy: str, steps: int) -> dic
     observation, _ = environment.reset(seed=0)
     episode = 0
     for _ in range(steps):
-        action = environment.action_space.sample() if policy == "random" else zero_action(environment.action_space)
+        if callable(policy):
+            action = policy(observation)
+        else:
+            action = environment.action_space.sample() if policy == "random" else zero_action(environment.action_space)
         following, reward, terminated, truncated, info = environment.step(action)
         row = {"action": action, "original_reward": float(reward), "terminated": terminated, "truncated": truncated}
         for key, part in leaf_values(observation, space).items():
