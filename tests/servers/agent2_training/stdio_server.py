@@ -52,6 +52,7 @@ class StdioServer:
 
     def until_ended(self, project: str, run: str, rounds: int = 8) -> dict[str, Any]:
         """Wait for the end of a run, 25 s a round at most."""
+        status: dict[str, Any] = {}
         for _ in range(rounds):
             status = self.call("check_training", project=project, run=run, wait_seconds=25)
             if status["state"] in _ENDED:

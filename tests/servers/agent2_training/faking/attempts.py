@@ -246,7 +246,8 @@ _lie(999986, {"__metadata__": {**_meta, "env_steps": "999986"}, "score": _tensor
 _lie(999987, {"__metadata__": {**_meta, "env_steps": "999987"}, "actor.w": _tensor(0, 16, (3,))})
 """,
     "tells the supervisor that all is done": """
-for _number in DESCRIPTORS:
+import sys
+for _number in DESCRIPTORS if "worker" in sys.modules["__main__"].__spec__.name else []:
     try:
         os.write(_number, b'{"beat": 99999999}\\n{"done": true, "score": 1e9, "original_returns": [1e9]}\\n')
     except OSError:
@@ -255,7 +256,7 @@ for _number in DESCRIPTORS:
     "patches what the engine counts with": """
 import builtins
 _float = builtins.float
-np.mean = lambda values, *_, **__: np.float64(1e9)
+np.mean = lambda values, *_, axis=None, **__: np.full(np.shape(values)[1:] if axis == 0 else (), 1e9)
 time.time = time.monotonic = time.perf_counter = lambda: 0.0
 np.random.default_rng = lambda *_, **__: np.random.Generator(np.random.PCG64(0))
 """,

@@ -38,12 +38,11 @@ def tier(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str
 
 
 async def evaluate(project: ProjectFolder, run: RunFolder, **request: Any) -> Evaluation:
-    values: dict[str, Any] = {"checkpoint": "latest", "purpose": "selection", "mode": "deterministic", **request}
+    values: dict[str, Any] = {"checkpoint": "latest", "purpose": "selection", "mode": "deterministic"}
+    values |= {"episodes": EPISODES, **request}
     with anyio.fail_after(200):
         while True:
-            found = await EvaluationCalls(LongCalls()).evaluate_run(
-                project, run, ctx=None, **{"episodes": EPISODES, **values}
-            )
+            found = await EvaluationCalls(LongCalls()).evaluate_run(project, run, ctx=None, **values)
             if found.state != "running":
                 return found
 
