@@ -87,8 +87,8 @@ class Clock:
         return self.env_steps / (self.budget.env_steps or 1)
 
 
-FINISH_SECONDS = 20.0
-"""Time kept for exporting and reporting."""
+FINISH_SECONDS = 10.0
+"""Time kept for packing, filming and reporting; scoring comes on top."""
 
 
 def plan(
@@ -119,7 +119,7 @@ def plan(
         total = budget.env_steps or 1
         run_limit = total
     else:
-        usable = max(1.0, clock.left_seconds - FINISH_SECONDS)
+        usable = max(1.0, clock.left_seconds - 2 * FINISH_SECONDS)
         total = max(1, int(usable * env_steps_per_second * parallel_runs))
         run_limit = max(1, int(max(1.0, usable - 1.2 * start_seconds) * env_steps_per_second))
     run_env_steps = min(max(suggested_env_steps, min(total // 40, 4 * suggested_env_steps)), run_limit)

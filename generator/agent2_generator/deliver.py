@@ -1,6 +1,5 @@
 """Stage 5: choose which run ships, export the Target Agent with its own score, write the report."""
 
-from agent2_generator.budget import FINISH_SECONDS
 from agent2_generator.designer import Archive
 from agent2_generator.judge import Judgement
 from agent2_generator.running import evaluate
@@ -60,7 +59,7 @@ async def _best_checkpoint(session: Session, run_ids: list[str]) -> tuple[str, s
         raise RunFailed("No run of the best design can be scored.", f"See `agent2 runs {session.name}`.")
     best_run = max(scored, key=scored.__getitem__)[0]
     for steps in session.folder.run(best_run).read_checkpoint_steps()[-1 - EARLIER_CHECKPOINTS : -1]:
-        if session.clock.left_seconds > FINISH_SECONDS / 2:
+        if session.clock.left_seconds > session.finish_seconds:
             await _score(session, scored, best_run, str(steps))
     return max(scored, key=scored.__getitem__)
 

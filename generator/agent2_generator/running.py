@@ -6,7 +6,6 @@ from typing import Literal
 
 import anyio
 
-from agent2_generator.budget import FINISH_SECONDS
 from agent2_generator.session import ACTOR, Session
 from agent2_schemas import Evaluation, RunStatus
 
@@ -112,7 +111,7 @@ async def _follow(session: Session, plan: RunPlan, status: RunStatus) -> RunStat
     while status.state not in _ENDED:
         status = await check(session, status.run_id, wait_seconds=POLL_SECONDS)
         session.display.run(plan.label, status)
-        if session.clock.left_seconds < FINISH_SECONDS and status.state not in _ENDED:
+        if session.clock.left_seconds < session.finish_seconds and status.state not in _ENDED:
             return await cut(session, status.run_id)
         if rung_is_due and plan.rung and any(s >= plan.rung_env_steps for s in status.checkpoints_env_steps):
             rung_is_due = False
@@ -149,10 +148,12 @@ async def evaluate(
     session: Session, run_id: str, *, purpose: Literal["selection", "verdict"] = "selection", checkpoint: str = "latest"
 ) -> Evaluation:
     """Score a checkpoint by the trusted evaluator; the state of a failed evaluation is `failed`."""
-    return await session.call(
+    result = await session.call(
         "training", "evaluate_run", Evaluation, may_fail=True, run=run_id, purpose=purpose, checkpoint=checkpoint,
         episodes=EVALUATION_EPISODES,
     )  # fmt: skip
+    session.evaluation_seconds = max(session.evaluation_seconds, result.seconds or 0.0)
+    return result
 
 
 def has_weights(status: RunStatus) -> bool:

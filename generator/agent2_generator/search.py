@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from pydantic import Field
 
-from agent2_generator.budget import FINISH_SECONDS, NOISE_SHARE, SEARCH_SHARE, Forecast
+from agent2_generator.budget import NOISE_SHARE, SEARCH_SHARE, Forecast
 from agent2_generator.designer import Archive, Candidate, Facts
 from agent2_generator.recipe import Recipe
 from agent2_generator.running import RunPlan, evaluate, has_weights, train
@@ -218,6 +218,9 @@ def _fits(session: Session, plan: Forecast, *, limit: float) -> bool:
     """Whether one more round fits below a share of the budget."""
     clock = session.clock
     if clock.budget.seconds is not None:
-        cost = plan.start_seconds + plan.run_env_steps / plan.env_steps_per_second + 4.0
-        return clock.used_seconds + cost <= limit * clock.budget.seconds and clock.left_seconds > cost + FINISH_SECONDS
+        cost = plan.start_seconds + plan.run_env_steps / plan.env_steps_per_second + session.evaluation_seconds
+        return (
+            clock.used_seconds + cost <= limit * clock.budget.seconds
+            and clock.left_seconds > cost + session.finish_seconds
+        )
     return clock.env_steps + plan.run_env_steps <= limit * plan.total_env_steps

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
 
-from agent2_generator.budget import Clock
+from agent2_generator.budget import FINISH_SECONDS, Clock
 from agent2_generator.designer import Candidate, Designer, Facts
 from agent2_generator.display import Display
 from agent2_generator.options import BuildOptions
@@ -29,6 +29,8 @@ class Session:
     clock: Clock
     active_runs: set[str] = field(default_factory=set[str])
     """Runs that must be paused when the build is interrupted."""
+    evaluation_seconds: float = 4.0
+    """Longest evaluation so far, seconds; before the first one, a usual one."""
     facts: Facts | None = None
     """What is known before any training, once the environment was understood."""
 
@@ -36,6 +38,11 @@ class Session:
     def name(self) -> str:
         """Name of the project."""
         return self.options.project
+
+    @property
+    def finish_seconds(self) -> float:
+        """Time to keep for choosing, scoring, exporting and reporting, seconds: longer where episodes are."""
+        return FINISH_SECONDS + 3 * self.evaluation_seconds
 
     @property
     def folder(self) -> ProjectFolder:
