@@ -1,8 +1,12 @@
 """The preview of a candidate: before and after over recordings, as a table and a plot."""
 
+import secrets
+import shutil
+from pathlib import Path
 from typing import Any
 
 from agent2_mdp.facts import read_report, recordings
+from agent2_mdp.font_cache import keep_font_list, lend_font_list
 from agent2_sandbox import ChildFailed, Limits, ProcessRequest, call_child
 from agent2_schemas import CodeRejected, MdpDesign, MdpPreview, PreviewRow
 from agent2_workspace import CandidateFolder, ProjectFolder, read_configuration, read_yaml, write_whole
@@ -29,7 +33,7 @@ async def preview(project: ProjectFolder, candidate: CandidateFolder) -> MdpPrev
     except ChildFailed as failure:
         raise CodeRejected(f"The preview of {candidate.id!r} failed: {failure.message}", "Mend its code.") from failure
     rows = tuple(PreviewRow(**row) for row in value["rows"])
-    is_drawn = bool(value["plot"]) and await _draw(candidate, value["columns"])
+    is_drawn = bool(value["plot"]) and await _draw(candidate, value["columns"], font_cache(project))
     return MdpPreview(
         candidate_id=candidate.id,
         rows=rows,
@@ -37,6 +41,11 @@ async def preview(project: ProjectFolder, candidate: CandidateFolder) -> MdpPrev
         message="" if is_drawn else "No plot: matplotlib is not installed (pip install 'agent-squared[metrics]').",
         next_step="write_training",
     )
+
+
+def font_cache(project: ProjectFolder) -> Path:
+    """Where the workspace keeps Matplotlib's list of fonts."""
+    return project.root.parent.parent / "cache" / "matplotlib"
 
 
 async def _measure(project: ProjectFolder, candidate: CandidateFolder) -> dict[str, Any]:
@@ -62,13 +71,25 @@ async def _measure(project: ProjectFolder, candidate: CandidateFolder) -> dict[s
     return answer.value
 
 
-async def _draw(candidate: CandidateFolder, columns: dict[str, Any]) -> bool:
+async def _draw(candidate: CandidateFolder, columns: dict[str, Any], cache: Path) -> bool:
     """Draw in a child that runs no generated code; it answers with the picture, which trusted code then writes."""
-    request = ProcessRequest(module="agent2_mdp.child.plot", limits=LIMITS, is_declared_only=True)
     payload: dict[str, object] = {"columns": columns, "title": f"Candidate {candidate.id}: before and after"}
+    fonts = candidate.root / f".fonts-{secrets.token_hex(3)}"
+    fonts.mkdir()
+    request = ProcessRequest(
+        module="agent2_mdp.child.plot",
+        writable=fonts,
+        limits=LIMITS,
+        environment={"MPLCONFIGDIR": str(fonts)},
+        is_declared_only=True,
+    )
     try:
+        lend_font_list(cache, fonts)
         answer = await call_child(request, payload, timeout_seconds=CHILD_SECONDS)
+        write_whole(candidate.root / "preview.png", bytes.fromhex(str(answer.value["png_hex"])))
+        keep_font_list(cache, fonts)
     except ChildFailed:
         return False
-    write_whole(candidate.root / "preview.png", bytes.fromhex(str(answer.value["png_hex"])))
+    finally:
+        shutil.rmtree(fonts, ignore_errors=True)
     return True

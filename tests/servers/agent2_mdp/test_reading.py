@@ -50,6 +50,9 @@ async def test_a_preview_shows_before_and_after_and_draws_them(open_project: Ope
     plot = Path(found["plot"])
     assert plot.is_absolute()
     assert plot.read_bytes().startswith(b"\x89PNG")
+    (fonts,) = (project.root.parent.parent / "cache" / "matplotlib").iterdir()
+    assert fonts.name.startswith("fontlist-"), "the list of fonts is built once for the workspace"
+    assert not [path for path in project.candidate(written["candidate_id"]).root.iterdir() if path.name[0] == "."]
 
 
 @pytest.mark.anyio
