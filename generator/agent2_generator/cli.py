@@ -19,6 +19,7 @@ _COMMANDS = {
     "runs": ("look_commands:runs", "List the projects, or the runs of one."),
     "show": ("look_commands:show", "Show what a project tried, its verdict and its agent."),
     "inspect": ("look_commands:inspect", "Inspect an environment; exit code 3 if a finding is an error."),
+    "verify": ("verify_command:verify", "Verify a candidate or a file mdp.py; exit code 3 if a finding is an error."),
     "diagnose": ("look_commands:diagnose", "Say what the curves of a run or a TensorBoard folder show."),
     "compare": ("look_commands:compare", "Rank the candidates of a project by their scores."),
     "evaluate": ("agent_commands:evaluate", "Score a delivered agent by the trusted evaluator."),

@@ -6,6 +6,7 @@ from mcp.server.mcpserver import Context
 from mcp_types import CallToolResult
 from pydantic import Field
 
+from agent2_mdp import reverifying
 from agent2_mdp.arguments import MdpArguments
 from agent2_mdp.facts import open_project, read_report, recordings
 from agent2_mdp.measuring import measure
@@ -23,7 +24,7 @@ from agent2_schemas import (
     VerificationReport,
 )
 from agent2_serving import READ, WRITE, LongCalls, Server, reply
-from agent2_workspace import sha256_of
+from agent2_workspace import CandidateFolder, sha256_of
 
 INSTRUCTIONS = """Writes, checks and previews the MDP of an agent: what it observes, how it acts, what it learns from.
 Start with suggest_mdp (published priors with measured reasons), read agent2://mdp/contract, then write_mdp: it saves a
@@ -166,17 +167,36 @@ def _add_read(server: Server) -> None:
         return reply(f"{len(found.rows)} quantities before and after.{plot}", found)
 
     @server.tool(title="Read a candidate", annotations=READ)
-    def read_candidate(project: ProjectArgument, candidate: Candidate) -> Annotated[CallToolResult, CandidateText]:
-        """The mdp.py of a candidate, its newest verification report, and its design once write_training was called."""
-        chosen = open_project(project).candidate(candidate)
-        data = CandidateText(
-            candidate_id=chosen.id,
-            code=chosen.mdp_file.read_text(encoding="utf-8") if chosen.mdp_file.exists() else "",
-            design=chosen.read_design() if chosen.design_file.exists() else None,
-            verification=chosen.read_verification() if chosen.verification_file.exists() else None,
-        )
-        state = _verdict(data.verification) if data.verification else "not verified: call write_mdp again."
-        return reply(f"{chosen.id}, {len(data.code.splitlines())} lines, {state}", data)
+    async def read_candidate(
+        project: ProjectArgument,
+        candidate: Candidate,
+        ctx: Context[Any],
+        verify_again: Annotated[bool, Field(description="Verify the stored code anew; nothing is written.")] = False,
+    ) -> Annotated[CallToolResult, CandidateText]:
+        """The mdp.py of a candidate, its newest verification report, and its design once write_training was called.
+
+        verify_again gives the report that write_mdp would give now: recordings of a better policy may have come since.
+        """
+        folder = open_project(project)
+        chosen = folder.candidate(candidate)
+        if not verify_again:
+            return _text_of(chosen, chosen.read_verification() if chosen.verification_file.exists() else None)
+        report = await calls.result(f"verify {chosen.root}", lambda: reverifying.verify_again(folder, chosen), ctx=ctx)
+        if report is None:
+            waiting = CandidateText(state="running", candidate_id=chosen.id, code="")
+            return reply(f"{chosen.id} is being verified; make the same call again.", waiting)
+        return _text_of(chosen, report)
+
+
+def _text_of(candidate: CandidateFolder, verification: VerificationReport | None) -> CallToolResult:
+    data = CandidateText(
+        candidate_id=candidate.id,
+        code=candidate.mdp_file.read_text(encoding="utf-8") if candidate.mdp_file.exists() else "",
+        design=candidate.read_design() if candidate.design_file.exists() else None,
+        verification=verification,
+    )
+    state = _verdict(verification) if verification else "not verified: call write_mdp again."
+    return reply(f"{candidate.id}, {len(data.code.splitlines())} lines, {state}", data)
 
 
 def _add_texts(server: Server) -> None:

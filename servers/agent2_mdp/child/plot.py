@@ -29,7 +29,7 @@ def main(payload: dict[str, Any]) -> dict[str, Any]:
     mpl.use("Agg")
     shown = dict(list(payload["columns"].items())[-MAX_PANELS:])
     rows = max(1, math.ceil(len(shown) / COLUMNS))
-    figure = Figure(figsize=(3.2 * COLUMNS, 2.2 * rows), layout="none")
+    figure = Figure(figsize=(3.2 * COLUMNS, 2.2 * rows))
     figure.subplots_adjust(left=0.04, right=0.99, bottom=0.16 / rows, top=1 - 0.26 / rows, wspace=0.25, hspace=0.55)
     axes = figure.subplots(rows, COLUMNS, squeeze=False).ravel().tolist()
     for axis in axes[len(shown) :]:
