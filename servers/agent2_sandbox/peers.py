@@ -1,5 +1,6 @@
 """A child that talks over descriptors which the caller made."""
 
+import json
 from types import TracebackType
 from typing import Self, cast
 
@@ -48,6 +49,13 @@ class Peer:
         if self._end is None and self._supervised.wait(timeout_seconds):
             self._collect()
         return self._end is not None
+
+    def pid(self) -> int | None:
+        """Tell the worker's process, as it is numbered outside of the sandbox; None while it is not known."""
+        try:
+            return json.loads((self._folder.path / "status.json").read_text(encoding="utf-8"))["pid"]
+        except (OSError, ValueError, KeyError):
+            return None
 
     def stop(self) -> None:
         """End it, with its whole tree; all well where it has ended already."""

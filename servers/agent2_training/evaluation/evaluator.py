@@ -44,6 +44,8 @@ class Job:
     """Longest evaluation."""
     start_seconds: float = START_SECONDS
     """Longest time in which the policy loads."""
+    waiting: int | None = None
+    """Descriptor of `WaitingTime`: what the policy waited for a processor is added to its deadlines."""
 
 
 class CheckedEnvironment(gymnasium.Wrapper[Any, Any, Any, Any]):
@@ -81,6 +83,7 @@ class EpisodeEvaluation:
             self._first.action_space,
             job.policy_seconds,
             job.start_seconds,
+            job.waiting,
         )
 
     def run(self) -> Rollout:

@@ -18,9 +18,13 @@ from agent2_targets.runtime.frames import (
     encode_step,
 )
 from agent2_targets.runtime.spaces import Array, Raw, SpaceDict, as_parts, as_raw, box_bounds, leaves
+from agent2_training.evaluation.waiting import read_waiting_seconds
 
 START_SECONDS = 120.0
 CLIP_TOLERANCE = 1e-6
+SLICE_SECONDS = 0.2
+PATIENCE = 20
+"""A deadline is lengthened by at most this many times itself, however busy the machine is."""
 
 
 class EvaluationFailed(Exception):
@@ -42,6 +46,7 @@ class PolicyPeer:
         action_space: likewise.
         policy_seconds: longest answer to one step, seconds.
         start_seconds: longest time to load, seconds.
+        waiting: descriptor that tells how long the policy host waited for a processor, which is not counted; or None.
     """
 
     def __init__(
@@ -52,11 +57,13 @@ class PolicyPeer:
         action_space: SpaceDict,
         policy_seconds: float,
         start_seconds: float = START_SECONDS,
+        waiting: int | None = None,
     ) -> None:
         """Keep the spaces; nothing is sent yet."""
         self._channel, self._count = channel, count
         self._policy_seconds, self._start_seconds = policy_seconds, start_seconds
         self._observation_space, self._action_space = observation_space, action_space
+        self._waiting = waiting
         self._sequence = 0
 
     def begin(self) -> None:
@@ -81,14 +88,22 @@ class PolicyPeer:
 
     def _exchange(self, tag: bytes, payload: bytes, size: int, seconds: float) -> bytes:
         self._sequence += 1
-        end = time.monotonic() + seconds
+        begun, waited = time.monotonic(), self._waited()
         try:
             self._channel.send(tag, self._sequence, payload, seconds)
-            return self._channel.receive(ACT, self._sequence, size, max(0.001, end - time.monotonic()))
+            left = begun + seconds - time.monotonic()
+            # In slices, because the waiting goes on; the frame itself is read in one go once its first byte is here.
+            while left > 0 and not self._channel.is_readable(min(left, SLICE_SECONDS)):
+                spare = min(self._waited() - waited, PATIENCE * seconds)
+                left = begun + seconds + spare - time.monotonic()
+            return self._channel.receive(ACT, self._sequence, size, max(0.001, left))
         except FrameError as error:
             place = "while loading" if tag == INIT else f"at step {self._sequence - 2}"
             what = f"took longer than {seconds:.1f} s" if "deadline" in str(error) else "failed"
             raise EvaluationFailed("policy", f"the policy {what} {place}: {error}") from error
+
+    def _waited(self) -> float:
+        return 0.0 if self._waiting is None else read_waiting_seconds(self._waiting)
 
 
 class ActionCheck:

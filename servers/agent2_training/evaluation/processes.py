@@ -12,6 +12,7 @@ import yaml
 
 from agent2_sandbox import Limits, Peer, ProcessRequest, probe_isolation, start_peer
 from agent2_schemas import Agent2Error, Isolation
+from agent2_training.evaluation.waiting import WaitingTime
 from agent2_workspace import read_configuration
 
 LOCKSTEP = 10
@@ -81,7 +82,8 @@ async def run_processes(
         "total_seconds": deadlines.total_seconds,
         "start_seconds": deadlines.start_seconds,
     }
-    pipes = _Pipes()
+    pipes, waiting = _Pipes(), WaitingTime()
+    job["waiting"] = waiting.descriptor
     evaluator: Peer | None = None
     policy: Peer | None = None
     try:
@@ -89,9 +91,9 @@ async def run_processes(
         await anyio.to_thread.run_sync(probe_isolation)
         # Started on the event loop's own thread: a sandbox dies with the thread that started it.
         policy = start_peer(_policy_request(policy_folder, mode, pipes, wall_seconds), pass_fds=pipes.of_policy)
-        evaluator = start_peer(
-            _evaluator_request(environment, pipes, wall_seconds, recording), pass_fds=pipes.of_evaluator
-        )
+        waiting.watch(policy.pid)
+        inherited = (*pipes.of_evaluator, waiting.descriptor)
+        evaluator = start_peer(_evaluator_request(environment, pipes, wall_seconds, recording), pass_fds=inherited)
         job_file, result_file = pipes.ours()
         pipes.close()
         result = None
@@ -105,6 +107,7 @@ async def run_processes(
             if peer is not None:
                 peer.stop()
         pipes.close()
+        waiting.stop()
 
 
 class _Pipes:

@@ -87,6 +87,12 @@ class FrameChannel:
             raise FrameError(f"malformed frame: {length} payload bytes, expected {size or f'<= {MAX_INIT_BYTES}'}")
         return tag, number, self._read_exactly(length, end)
 
+    def is_readable(self, seconds: float) -> bool:
+        """Wait at most so long for the first byte of a frame, or for the peer to leave; whether there is any."""
+        poll = select.poll()
+        poll.register(self._read, select.POLLIN)
+        return bool(poll.poll(max(0, int(seconds * 1000))))
+
     def close(self) -> None:
         """Close both descriptors."""
         for descriptor in {self._read, self._write}:
