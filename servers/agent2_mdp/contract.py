@@ -83,3 +83,6 @@ MAX_CODE_BYTES: Final = 100_000
 
 EMPTY_CODE: Final = '"""The MDP is unchanged, or changed by declared parts only."""\n'
 """What stands in mdp.py where no code is given."""
+
+OUTSIDE: Final = "raised in "
+"""Begin of the evidence of an error that came from a line outside mdp.py."""

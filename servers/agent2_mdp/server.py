@@ -9,6 +9,7 @@ from pydantic import Field
 from agent2_mdp import reverifying
 from agent2_mdp.arguments import MdpArguments
 from agent2_mdp.facts import open_project, read_report, recordings
+from agent2_mdp.faults import FAULT_CODE
 from agent2_mdp.measuring import measure
 from agent2_mdp.previewing import preview
 from agent2_mdp.prompts import design_prompt, repair_prompt, text
@@ -135,6 +136,8 @@ def _add_write(server: Server) -> None:
 def _answer(written: Written) -> CallToolResult:
     report = written.report
     next_step = "write_training" if report.is_accepted else f'mend it, then write_mdp(parent="{written.candidate_id}")'
+    if any(finding.code == FAULT_CODE for finding in report.findings):
+        next_step = "agent2 doctor, by a person"
     data = CandidateWritten(candidate_id=written.candidate_id, report=report, next_step=next_step)
     return reply(f"{written.candidate_id} {_verdict(report)} Next: {next_step}.", data)
 

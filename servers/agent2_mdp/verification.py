@@ -8,7 +8,7 @@ from typing import Any
 from pydantic import TypeAdapter
 
 from agent2_mdp.arguments import MdpArguments
-from agent2_mdp.contract import EMPTY_CODE
+from agent2_mdp.faults import is_suspicious, known_good_code
 from agent2_mdp.info_keys import check_info_keys
 from agent2_mdp.syntax import NOT_RUN, check_syntax, defined_parts
 from agent2_sandbox import ChildAnswer, ChildFailed, Limits, ProcessRequest, call_child
@@ -140,10 +140,17 @@ async def _run_child(
     try:
         answer = await _call(mdp_file, arguments, inputs, is_declared_only=is_declared_only)
     except ChildFailed as failure:
-        await _check_installation(mdp_file, arguments, inputs, failure)
+        if failure.line is None or failure.outcome == "crashed":  # else a hang or a limit within a line of mdp.py
+            await _check_installation(mdp_file, inputs)
         return {}, failure.isolation, [_failure_finding(failure)]
-    findings = [Finding(**finding) for finding in answer.value.get("findings", [])]  # pyright: ignore[reportGeneralTypeIssues, reportUnknownVariableType, reportUnknownArgumentType]
+    findings = _findings_of(answer)
+    if is_suspicious(findings):
+        await _check_installation(mdp_file, inputs)
     return answer.value, answer.isolation, findings
+
+
+def _findings_of(answer: ChildAnswer) -> list[Finding]:
+    return [Finding(**finding) for finding in answer.value.get("findings", [])]  # pyright: ignore[reportGeneralTypeIssues, reportUnknownVariableType, reportUnknownArgumentType]
 
 
 async def _call(mdp_file: Path, arguments: MdpArguments, inputs: Inputs, *, is_declared_only: bool) -> ChildAnswer:
@@ -168,25 +175,26 @@ async def _call(mdp_file: Path, arguments: MdpArguments, inputs: Inputs, *, is_d
     return await call_child(request, payload, timeout_seconds=CHILD_SECONDS)
 
 
-async def _check_installation(mdp_file: Path, arguments: MdpArguments, inputs: Inputs, failure: ChildFailed) -> None:
-    """Run the unchanged MDP the same way: where that fails too, the code is not to blame.
+async def _check_installation(mdp_file: Path, inputs: Inputs) -> None:
+    """Run a known-good design the same way: where that fails too, the code is not to blame.
 
     Raises:
         PrerequisiteError: it failed too.
     """
-    if failure.line is not None and failure.outcome != "crashed":
-        return  # a hang or a limit within a line of mdp.py
-    reference = mdp_file.with_name("unchanged_mdp.py")
-    write_whole(reference, EMPTY_CODE)
+    reference = mdp_file.with_name("known_good.py")
+    write_whole(reference, known_good_code(inputs.environment))
     try:
-        await _call(reference, MdpArguments(), inputs, is_declared_only=True)
-    except ChildFailed as second:
-        raise PrerequisiteError(
-            f"Verification fails here even for the unchanged MDP, so the code is not to blame: {second.message}",
-            "Run `agent2 doctor`; inspect the environment again if its recordings are damaged.",
-        ) from second
+        answer = await _call(reference, MdpArguments(), inputs, is_declared_only=True)
+        faults = [finding.message for finding in _findings_of(answer) if finding.severity == "error"]
+    except ChildFailed as failure:
+        faults = [failure.message]
     finally:
         reference.unlink(missing_ok=True)
+    if faults:
+        raise PrerequisiteError(
+            f"Verification fails here even for a known-good design, so the code is not to blame: {faults[0]}",
+            "Run `agent2 doctor`; inspect the environment again if its recordings are damaged.",
+        )
 
 
 def _failure_finding(failure: ChildFailed) -> Finding:

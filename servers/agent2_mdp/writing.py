@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from agent2_mdp.arguments import MdpArguments
 from agent2_mdp.facts import read_report, recordings
+from agent2_mdp.faults import with_shared_fault
 from agent2_mdp.verification import Inputs, Verified, verify
 from agent2_schemas import CorrectableError, PrerequisiteError, VerificationReport
 from agent2_workspace import CandidateFolder, ProjectFolder, write_json, write_whole, write_yaml
@@ -86,6 +87,8 @@ async def write_candidate(
         write_whole(candidate.mdp_file, arguments.text)
         inputs = Inputs(environment=read_report(project), recordings=recordings(project))
         verified = await verify(candidate.id, candidate.mdp_file, arguments, inputs)
+        shared = with_shared_fault(project, arguments.text, verified.report)
+        verified = Verified(report=shared, design=verified.design)
         if verified.design is not None:
             write_yaml(candidate.mdp_design_file, verified.design)
         write_json(candidate.verification_file, verified.report)

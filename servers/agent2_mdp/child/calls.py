@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from agent2_mdp.child.notes import Notes
+from agent2_mdp.contract import OUTSIDE
 from agent2_sandbox.child import WorkerControl
 
 Array = NDArray[Any]
@@ -51,6 +52,8 @@ class Called:
     error: BaseException | None = None
     line: int | None = None
     """Line of mdp.py at which it raised."""
+    outside: str = ""
+    """The innermost frame of the traceback where that lies outside mdp.py."""
     warnings: tuple[tuple[str, int | None], ...] = ()
     """Texts of Python warnings, each with its line of mdp.py where it came from there."""
 
@@ -72,7 +75,8 @@ def call(file: str, function: Callable[..., Any], *arguments: Any, raise_numeric
         try:
             value = function(*views)
         except BaseException as error:  # whatever generated code raises, SystemExit included, is a finding
-            return Called(error=error, line=line_of(error, file), warnings=_texts(caught, file))
+            place = outside_place(error, file)
+            return Called(error=error, line=line_of(error, file), outside=place, warnings=_texts(caught, file))
     return Called(value=value, warnings=_texts(caught, file))
 
 
@@ -97,6 +101,15 @@ def line_of(error: BaseException, file: str) -> int | None:
     return frames[-1].lineno if frames else None
 
 
+def outside_place(error: BaseException, file: str) -> str:
+    """Word the innermost frame of a traceback where it lies outside mdp.py; empty where it lies inside."""
+    frames = traceback.extract_tb(error.__traceback__)
+    if isinstance(error, SyntaxError) or not frames or frames[-1].filename in (file, __file__):
+        return ""
+    _, _, short = frames[-1].filename.rpartition("site-packages/")
+    return f"{short}, line {frames[-1].lineno}, in {frames[-1].name}"
+
+
 def describe(error: BaseException) -> str:
     """Give type and text of an exception, shortened."""
     text = " ".join(str(error).split())[:200]
@@ -119,7 +132,8 @@ def report_error(notes: Notes, part: str, called: Called, where: str, line: int 
     message = f"{part} raised {describe(error)}"
     if isinstance(error, SystemExit):
         message = f"{part} called sys.exit({error.code})"
-    notes.error(code, f"{message} on {where}.", advice, line=called.line or line)
+    evidence = f"{OUTSIDE}{called.outside}" if called.outside else ""
+    notes.error(code, f"{message} on {where}.", advice, line=called.line or line, evidence=evidence)
 
 
 def report_warnings(notes: Notes, part: str, called: Called) -> None:
