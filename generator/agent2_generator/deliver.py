@@ -2,9 +2,9 @@
 
 from agent2_generator.designer import Archive
 from agent2_generator.judge import Judgement
-from agent2_generator.running import evaluate
+from agent2_generator.running import evaluate, own_env_steps
 from agent2_generator.session import ACTOR, Session
-from agent2_schemas import BuildResult, ReportWritten, RunFailed, TargetExported
+from agent2_schemas import BuildResult, ReportWritten, RunFailed, RunList, TargetExported
 
 EARLIER_CHECKPOINTS = 2
 """How many earlier checkpoints of the best run compete with its last one, where time allows."""
@@ -39,13 +39,19 @@ async def deliver(session: Session, archive: Archive, judgement: Judgement) -> B
         verdict=judgement.word,
         verdict_reason=judgement.reason,
         target_return_reached=_reached(session.options.target_return, card.mean_original_return if card else None),
-        env_steps=session.clock.env_steps,
+        env_steps=await _all_env_steps(session),
         seconds=session.clock.used_seconds,
         candidates=len(archive.candidates),
     )
     session.journal.append(ACTOR, "result", session.name, result)
     report = await session.call("metrics", "write_report", ReportWritten)
     return result.model_copy(update={"report": report.file, "seconds": session.clock.used_seconds})
+
+
+async def _all_env_steps(session: Session) -> int:
+    """Count the environment steps of every run of the project, those before a resume once."""
+    runs = (await session.call("metrics", "list_runs", RunList)).runs
+    return sum(own_env_steps(session, run) for run in runs)
 
 
 async def _best_checkpoint(session: Session, run_ids: list[str]) -> tuple[str, str]:

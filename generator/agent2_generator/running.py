@@ -93,7 +93,7 @@ async def train_one(session: Session, plan: RunPlan) -> RunStatus:
         status = await _follow(session, plan, status)
         session.active_runs.discard(status.run_id)
         session.display.forget(status.run_id)
-        session.clock.env_steps += _own_steps(session, status)
+        session.clock.env_steps += own_env_steps(session, status)
         session.tick(status.run_id)
         crashed = status.state == "failed" and status.outcome == "crashed" and "SIGKILL" in status.message
         interrupted = status.state in ("paused", "stopped", "lost") and not _was_cut(session, status.run_id)
@@ -156,6 +156,11 @@ async def evaluate(
     return result
 
 
+def was_started(session: Session, plan: RunPlan) -> bool:
+    """Whether an earlier session of this build started the training."""
+    return session.journal.find(f"run-{plan.key}") is not None
+
+
 def has_weights(status: RunStatus) -> bool:
     """Whether a run left a checkpoint that can be scored."""
     return bool(status.checkpoints_env_steps) and status.state in ("finished", "stopped", "paused", "running")
@@ -169,7 +174,7 @@ def _steps(status: RunStatus) -> int:
     return status.progress.env_steps if status.progress else 0
 
 
-def _own_steps(session: Session, status: RunStatus) -> int:
+def own_env_steps(session: Session, status: RunStatus) -> int:
     """Environment steps of this run alone, without those of the run it was resumed from."""
     earlier = session.folder.run(status.run_id).read_specification().resume_from
     before = max(session.folder.run(earlier).read_checkpoint_steps(), default=0) if earlier else 0

@@ -7,7 +7,7 @@ from pydantic import Field
 from agent2_generator.budget import NOISE_SHARE, SEARCH_SHARE, Forecast
 from agent2_generator.designer import Archive, Candidate, Facts
 from agent2_generator.recipe import Recipe
-from agent2_generator.running import RunPlan, evaluate, has_weights, train
+from agent2_generator.running import RunPlan, evaluate, has_weights, train, was_started
 from agent2_generator.session import ACTOR, Session
 from agent2_generator.understand import create
 from agent2_schemas import DiagnosisAnswer, Frozen, Metric, RunComparison, RunFailed, RunStatus
@@ -47,10 +47,16 @@ async def measure_noise(session: Session, archive: Archive, champion: Candidate,
 
 
 async def search(session: Session, facts: Facts, archive: Archive, plan: Forecast) -> None:
-    """Try the designer's proposals while the search's share of the budget lasts or until the target is reached."""
+    """Try the designer's proposals while the search's share of the budget lasts or until the target is reached.
+
+    After an interruption, every candidate that was tried before is taken up again, whatever time is left.
+    """
     session.stage("search")
     limit = NOISE_SHARE + SEARCH_SHARE if plan.is_verdict_planned else SEARCH_SHARE_WITHOUT_VERDICT
-    while not _target_reached(session, archive) and _fits(session, plan, limit=limit):
+    known = len({event.subject for event in session.journal.events(kind="attempt")})
+    while not _target_reached(session, archive):
+        if len(archive.candidates) >= known and not _fits(session, plan, limit=limit):
+            return
         recipes = await session.designer.propose(facts, archive, plan.parallel_runs)
         if not recipes:
             session.display.note("nothing left to propose")
@@ -63,7 +69,8 @@ async def polish(session: Session, archive: Archive, plan: Forecast) -> None:
     champion = archive.champion
     first = 10
     while champion and first < 10 + MAX_POLISH_SEEDS and not _target_reached(session, archive):
-        if not _fits(session, plan, limit=0.95):
+        begun = RunPlan(candidate_id=champion.id, seed_index=first, budget_env_steps=plan.run_env_steps)
+        if not was_started(session, begun) and not _fits(session, plan, limit=0.95):
             return
         if first == 10:
             session.stage("train the delivered agent")

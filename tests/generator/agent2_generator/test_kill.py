@@ -8,8 +8,8 @@ from typing import Any
 import psutil
 import pytest
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
-BUILD = ("build", "CartPole-v1", "--budget", "60k-steps", "--algorithm", "PPO", "--name", "killed", "--json")
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
+BUILD = ("build", "CartPole-v1", "--budget", "200k-steps", "--algorithm", "PPO", "--name", "killed", "--json")
 
 
 def begun(command: Any, wait_until: Any) -> Any:
@@ -62,7 +62,7 @@ def test_a_server(command: Any, wait_until: Any, server: str) -> None:
     assert len(victims) == 1
     victims[0].kill()
     if server in ("environment", "mdp"):  # the build may not need them again: it then goes on to its end
-        process.wait(timeout=300)
+        process.wait(timeout=600)
     finishes(command, process, wait_until)
 
 
@@ -71,7 +71,7 @@ def test_the_supervisor(command: Any, wait_until: Any) -> None:
     status = training(command)
     assert status is not None
     psutil.Process(status["supervisor_pid"]).send_signal(signal.SIGKILL)
-    result = command.result(process, timeout_seconds=300)
+    result = command.result(process, timeout_seconds=600)
     assert result["state"] == "delivered", command.progress()
     wait_until(lambda: not command.processes(), 15)
 
@@ -87,6 +87,6 @@ def test_the_worker(command: Any, wait_until: Any) -> None:
     assert workers
     for worker in workers:
         worker.kill()
-    result = command.result(process, timeout_seconds=300)
+    result = command.result(process, timeout_seconds=600)
     assert result["state"] == "delivered", command.progress()
     wait_until(lambda: not command.processes(), 15)
