@@ -48,7 +48,8 @@ Pair = tuple[float, float]
 
 def in_turns(bare: Callable[[], float], sandboxed: Callable[[], float], rounds: int) -> list[Pair]:
     """Measure both, whoever comes first changing from round to round; a first round warms the caches."""
-    bare(), sandboxed()
+    for work in (bare, sandboxed):
+        work()
     pairs: list[Pair] = []
     for number in range(rounds):
         values = {name: work() for name, work in ([("b", bare), ("s", sandboxed)][:: 1 if number % 2 else -1])}

@@ -62,13 +62,12 @@ async def test_a_lie_that_reaches_nothing_leaves_the_honest_score(
     tier: str, name: str, cartpole: ProjectFolder, lab: Any, tmp_path: Path
 ) -> None:
     run = run_with(lab, cartpole, attempt(name, HARMLESS_LIES[name]))
-    evaluation = await evaluate(cartpole, run)
-    again = await evaluate(cartpole, run, episodes=EPISODES + 1)
+    sizes = (EPISODES, EPISODES + 1) if "next evaluation" in name else (EPISODES,)
+    evaluations = [await evaluate(cartpole, run, episodes=episodes) for episodes in sizes]
 
-    assert evaluation.state == again.state == "finished", (evaluation.message, again.message)
-    honest = honest_returns(cartpole, run, 100, EPISODES + 1, tmp_path / "policy")
-    assert evaluation.original_returns == honest[:EPISODES]
-    assert again.original_returns == honest
+    assert [each.state for each in evaluations] == ["finished"] * len(sizes), [each.message for each in evaluations]
+    honest = honest_returns(cartpole, run, 100, sizes[-1], tmp_path / "policy")
+    assert [each.original_returns for each in evaluations] == [honest[:episodes] for episodes in sizes]
 
 
 @pytest.mark.parametrize("name", list(BROKEN_PROMISES))
