@@ -21,6 +21,8 @@ ROWS_WANTED = 4000
 """Steps after which fewer episodes do: the verification reads no more."""
 GAIN = 1.25
 """A better policy is recorded anew once its lead over random is this many times that of the recorded one."""
+CLEAR_LEAD = 0.5
+"""Lead over random, in standard deviations of random's returns, from which a policy counts as better."""
 SECONDS = 120.0
 FILE_BYTES = 128 * 2**20
 _LOG = logging.getLogger(__name__)
@@ -39,8 +41,8 @@ def is_worth_recording(project: ProjectFolder, evaluation: Evaluation) -> bool:
     is_selection = evaluation.purpose == "selection" and evaluation.mode == "deterministic"
     if evaluation.state != "finished" or not is_selection or not evaluation.is_comparable or mean is None:
         return False
-    random = _random_return(project)
-    if random is None or mean <= random:
+    random, spread = _random_returns(project)
+    if random is None or mean - random <= CLEAR_LEAD * spread:
         return False
     recorded = _recorded(project)
     return recorded is None or mean - random > GAIN * (recorded.mean_original_return - random)
@@ -88,12 +90,13 @@ def _keep(project: ProjectFolder, written: Path, evaluation: Evaluation) -> None
     )
 
 
-def _random_return(project: ProjectFolder) -> float | None:
-    if not project.report_json.exists():
-        return None
-    episodes = read_json(project.report_json, EnvironmentReport).episodes
-    means = (each.mean_original_return for each in episodes if each.policy == "random")
-    return next(means, None)
+def _random_returns(project: ProjectFolder) -> tuple[float | None, float]:
+    """Mean and standard deviation of the random policy's returns; None where no episode of it ended."""
+    if project.report_json.exists():
+        for each in read_json(project.report_json, EnvironmentReport).episodes:
+            if each.policy == "random":
+                return each.mean_original_return, each.std_original_return or 0.0
+    return None, 0.0
 
 
 def _recorded(project: ProjectFolder) -> BestOrigin | None:

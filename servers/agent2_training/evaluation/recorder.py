@@ -17,6 +17,8 @@ from agent2_training.evaluation.evaluator import EpisodeEvaluation, Job, evaluat
 
 ROWS_AT_MOST = 8000
 BYTES_AT_MOST = 64 * 2**20
+NICENESS = 10
+"""Nobody waits for a recording: training goes first."""
 
 
 class Recording:
@@ -125,6 +127,7 @@ def main() -> None:
     with os.fdopen(options.job, "rb") as file:
         job = Job(**json.loads(file.read()))
     os.set_inheritable(options.result, False)
+    os.nice(NICENESS)
     made: list[RecordedEvaluation] = []
 
     def make(job: Job, channel: FrameChannel) -> RecordedEvaluation:
