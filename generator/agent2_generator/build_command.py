@@ -21,7 +21,7 @@ from agent2_generator.deliver import explain_interruption
 from agent2_generator.display import Display
 from agent2_generator.dry_run import show_dry_run
 from agent2_generator.findings import print_findings
-from agent2_generator.language.choosing import FORMS, default_choice, parse_choice
+from agent2_generator.language.choosing import FORMS, NO_MODEL, default_choice, parse_choice
 from agent2_generator.language_choice import (
     closing,
     describe_costs,
@@ -105,21 +105,46 @@ def resume(
 ) -> int:
     """Go on with an interrupted build; finished runs and answers are not repeated."""
     place = Workspace(workspace.expanduser().resolve()) if workspace else find_workspace(for_server=False)
-    if not re.fullmatch(NAME_PATTERN, name) or not _is_known(place, name):
-        known = ", ".join(path.parent.name for path in place.root.glob("projects/*/journal.sqlite")) or "none"
-        raise NotFound(
-            f"There is no build {name!r} in {place.root}; builds: {known}.", "Begin one with `agent2 build`."
-        )
-    journal = Journal(place.root / "projects" / name / "journal.sqlite")
-    event = journal.find("options")
-    if event is None:
-        raise NotFound(f"Project {name!r} was not opened by `agent2 build`.", "Begin a build under another --name.")
-    options = BuildOptions.model_validate(event.payload)
+    options = _known_options(place, name)
     if budget:
         options = options.model_copy(update={"budget": parse_budget(budget)})
     caps = {"max_usd": max_usd, "max_tokens": max_tokens}
     options = options.model_copy(update={name: value for name, value in caps.items() if value is not None})
     return drive(options, place, as_json=as_json)
+
+
+@click.command()
+@click.argument("name")
+@click.option("--as", "copy", default="", help="Name of the new project; NAME-replay where missing.")
+@click.option("--workspace", type=click.Path(path_type=Path), help="Folder of all projects.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object at the end.")
+def replay(name: str, copy: str, workspace: Path | None, as_json: bool) -> int:
+    """Build project NAME anew from its recorded answers: same options, no key, no call to a language model."""
+    place = Workspace(workspace.expanduser().resolve()) if workspace else find_workspace(for_server=False)
+    options = _known_options(place, name)
+    given = options.model_dump() | {"project": copy or f"{name}-replay"}
+    if parse_choice(options.llm).provider != NO_MODEL:
+        given["llm"] = f"replay:{(place.root / 'projects' / name / 'journal.sqlite').resolve()}"
+    options = BuildOptions.model_validate(given)
+    _refuse_known(place, options.project)
+    return drive(options, place, as_json=as_json)
+
+
+def _known_options(place: Workspace, name: str) -> BuildOptions:
+    """Options of an earlier build.
+
+    Raises:
+        NotFound: there is no such build.
+    """
+    if not re.fullmatch(NAME_PATTERN, name) or not _is_known(place, name):
+        known = ", ".join(path.parent.name for path in place.root.glob("projects/*/journal.sqlite")) or "none"
+        raise NotFound(
+            f"There is no build {name!r} in {place.root}; builds: {known}.", "Begin one with `agent2 build`."
+        )
+    event = Journal(place.root / "projects" / name / "journal.sqlite").find("options")
+    if event is None:
+        raise NotFound(f"Project {name!r} was not opened by `agent2 build`.", "Begin a build under another --name.")
+    return BuildOptions.model_validate(event.payload)
 
 
 def read_options(**given: Any) -> BuildOptions:

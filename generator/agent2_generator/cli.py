@@ -16,6 +16,7 @@ EXIT_OK, EXIT_FAILED, EXIT_USAGE, EXIT_FINDINGS, EXIT_INTERRUPTED = 0, 1, 2, 3, 
 _COMMANDS = {
     "build": ("build_command:build", "Build a Target Agent for an environment."),
     "resume": ("build_command:resume", "Go on with an interrupted build."),
+    "replay": ("build_command:replay", "Build a project anew from its recorded answers, without a key."),
     "runs": ("look_commands:runs", "List the projects, or the runs of one."),
     "show": ("look_commands:show", "Show what a project tried, its verdict and its agent."),
     "inspect": ("look_commands:inspect", "Inspect an environment; exit code 3 if a finding is an error."),

@@ -49,10 +49,9 @@ def test_a_program_designs_and_another_project_replays_it(command: Any) -> None:
     assert "designer: language model command:" in command.progress()
     answers = command.events("first", "llm-answer")
     assert [event.subject for event in answers] == ["analysis"]
-    journal = command.workspace / "projects/first/journal.sqlite"
-    again = command.run(*BUILD, "second", "--llm", f"replay:{journal}")
+    again = command.run("replay", "first", "--as", "second")
     assert again["state"] == "delivered", command.progress()
-    assert command.events("second", "analysis") == ()
+    assert command.events("second", "options")[0].payload["llm"].startswith("replay:")
     texts = [event.payload["reply"]["text"] for event in command.events("second", "llm-answer")]
     assert texts == [event.payload["reply"]["text"] for event in answers]
 
