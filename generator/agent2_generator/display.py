@@ -52,12 +52,16 @@ class Display:
         """A new stage begins."""
         self._stage = name
         self._runs.clear()
-        self.note(f"[bold]{name}[/bold]")
+        self._say(name, style="bold")
 
     def note(self, text: str) -> None:
-        """Say one thing that stays on the screen."""
+        """Say one thing that stays on the screen, word for word: it may be a language model's."""
+        self._say(text)
+
+    def _say(self, text: str, style: str = "") -> None:
         if not self._is_quiet:
-            self._console.print(f"{self._left():>8}  {text}", highlight=False, soft_wrap=True)
+            line = Text.assemble(f"{self._left():>8}  ", (text, style))
+            self._console.print(line, highlight=False, soft_wrap=True)
         self._draw()
 
     def run(self, label: str, status: RunStatus) -> None:
