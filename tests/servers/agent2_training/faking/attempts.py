@@ -106,10 +106,12 @@ if calls == 3:
     "leaves a note for its next evaluation": """
 if calls == 3:
     here = os.path.dirname(os.path.abspath(globals()["__file__"]))
-    for folder in (here, os.getcwd(), "/tmp", "/var/tmp", "/dev/shm", os.environ.get("TMPDIR", "/tmp")):
-        path = os.path.join(folder, "note-to-myself")
+    folders = {os.path.realpath(f) for f in (here, os.getcwd(), "/tmp", "/var/tmp", "/dev/shm", os.environ["TMPDIR"])}
+    paths = [os.path.join(folder, "note-to-myself") for folder in folders]
+    for path in paths:
         if os.path.exists(path):
             raise AssertionError(f"BREACH: {path} is still there")
+    for path in paths:
         try:
             with open(path, "x"):
                 pass
