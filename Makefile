@@ -38,7 +38,7 @@ system-packages:
 	else echo "for the sandbox and for rendering, type: sudo apt-get install$$missing"; fi
 
 demo: install  ## build an agent for InvertedPendulum-v5 in three minutes
-	$(BIN)/agent2 build InvertedPendulum-v5 --task "keep the pole upright" --budget 3m --name demo
+	$(BIN)/agent2 build InvertedPendulum-v5 --task "keep the pole upright" --budget 3m
 
 check: install  ## lint, format, types, floors
 	$(BIN)/ruff check $(wildcard $(SOURCES))

@@ -17,4 +17,5 @@ def workspace_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder = tmp_path / "workspace"
     monkeypatch.setenv("AGENT2_WORKSPACE", str(folder))
     monkeypatch.setenv("AGENT2_CONFIG", str(tmp_path / "config.toml"))
+    monkeypatch.delenv("ANTHROPIC_API_KEY", raising=False)
     return folder

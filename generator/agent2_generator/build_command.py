@@ -16,7 +16,7 @@ from pydantic import ValidationError
 from rich.console import Console
 
 from agent2_generator.budget import Clock, parse_budget
-from agent2_generator.cli import EXIT_FAILED, EXIT_FINDINGS, EXIT_INTERRUPTED, EXIT_OK, innermost
+from agent2_generator.cli import EXIT_FAILED, EXIT_FINDINGS, EXIT_INTERRUPTED, EXIT_OK
 from agent2_generator.deliver import explain_interruption
 from agent2_generator.display import Display
 from agent2_generator.dry_run import show_dry_run
@@ -24,7 +24,6 @@ from agent2_generator.findings import print_findings
 from agent2_generator.language.choosing import FORMS, NO_MODEL, default_choice, parse_choice
 from agent2_generator.language_choice import (
     closing,
-    describe_costs,
     describe_designer,
     make_designer,
     open_ledger,
@@ -33,11 +32,12 @@ from agent2_generator.language_choice import (
 from agent2_generator.options import BuildOptions, parse_addresses, parse_parts
 from agent2_generator.pipeline import build as run_pipeline
 from agent2_generator.places import resolve_environment
+from agent2_generator.results import print_failure, print_result
 from agent2_generator.running import pause_all
 from agent2_generator.servers import SERVER_NAMES, connect_servers
 from agent2_generator.session import ACTOR, Session, used_before
 from agent2_generator.understand import EnvironmentUnfit
-from agent2_schemas import NAME_PATTERN, BuildResult, CorrectableError, NotFound, PrerequisiteError
+from agent2_schemas import NAME_PATTERN, Agent2Error, BuildResult, CorrectableError, NotFound, PrerequisiteError
 from agent2_workspace import Journal, Workspace, build_lock, find_workspace, read_configuration
 
 PAUSE_SECONDS = 15.0
@@ -85,11 +85,17 @@ PAUSE_SECONDS = 15.0
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object at the end.")
 def build(as_json: bool, dry_run: bool, workspace: Path | None, **given: Any) -> int:
     """Build a Target Agent for ENVIRONMENT: a Gymnasium id, module:Class, or FILE.py[:Class]."""
-    options = read_options(**given)
-    if dry_run:
-        return show_dry_run(options)
     place = Workspace(workspace.expanduser().resolve()) if workspace else find_workspace(for_server=False)
-    _refuse_known(place, options.project)
+    try:
+        options = read_options(**given)
+        if dry_run:
+            return show_dry_run(options)
+        if not given["name"]:
+            options = options.model_copy(update={"project": _free_name(place, options.project)})
+        _refuse_known(place, options.project)
+    except Agent2Error as error:
+        print_failure(error, given["name"] or "project", as_json=as_json)
+        raise
     return drive(options, place, as_json=as_json)
 
 
@@ -141,10 +147,10 @@ def _known_options(place: Workspace, name: str) -> BuildOptions:
         raise NotFound(
             f"There is no build {name!r} in {place.root}; builds: {known}.", "Begin one with `agent2 build`."
         )
-    event = Journal(place.root / "projects" / name / "journal.sqlite").find("options")
-    if event is None:
+    events = Journal(place.root / "projects" / name / "journal.sqlite").events(kind="options")
+    if not events:
         raise NotFound(f"Project {name!r} was not opened by `agent2 build`.", "Begin a build under another --name.")
-    return BuildOptions.model_validate(event.payload)
+    return BuildOptions.model_validate(events[-1].payload)
 
 
 def read_options(**given: Any) -> BuildOptions:
@@ -209,13 +215,13 @@ def drive(options: BuildOptions, place: Workspace, *, as_json: bool) -> int:
         print_findings(console, unfit.report)
         if is_new:
             shutil.rmtree(folder, ignore_errors=True)  # the mended environment may take the same name
-        raise_or_print(unfit, options, as_json=as_json)
+        print_failure(unfit, options.project, as_json=as_json)
         return EXIT_FINDINGS
     except BaseException as error:
         _remove_if_nothing_began(folder, is_new=is_new)
-        raise_or_print(error, options, as_json=as_json)
+        print_failure(error, options.project, as_json=as_json)
         raise
-    _print_result(result, as_json=as_json)
+    print_result(result, as_json=as_json)
     return {"delivered": EXIT_OK, "stopped": EXIT_INTERRUPTED}.get(result.state, EXIT_FAILED)
 
 
@@ -226,7 +232,7 @@ async def _build(options: BuildOptions, place: Workspace, display: Display) -> B
     ledger = open_ledger(options, Journal(folder / "journal.sqlite"))
     display.note(describe_designer(options))
     display.stage("start the four servers")
-    _, roots, _ = resolve_environment(options.environment, ())
+    roots = () if (folder / "environment").is_dir() else resolve_environment(options.environment, ())[1]
     interrupted = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
@@ -257,49 +263,10 @@ async def _build(options: BuildOptions, place: Workspace, display: Display) -> B
 
 async def _opened(session: Session) -> BuildResult:
     """Run the pipeline once the options are in the journal."""
-    session.journal.append(ACTOR, "options", session.name, session.options, key="options")
+    known = session.journal.events(kind="options")
+    if not known or BuildOptions.model_validate(known[-1].payload) != session.options:
+        session.journal.append(ACTOR, "options", session.name, session.options)
     return await run_pipeline(session)
-
-
-def raise_or_print(error: BaseException, options: BuildOptions, *, as_json: bool) -> None:
-    """With `--json`, a failed build prints its one object too."""
-    if as_json:
-        cause = innermost(error)
-        _print_result(BuildResult(project=options.project, state="failed", message=str(cause)), as_json=True)
-
-
-def _print_result(result: BuildResult, *, as_json: bool) -> None:
-    console = Console()
-    if as_json:
-        click.echo(result.model_dump_json())
-        return
-    if result.state != "delivered":
-        console.print(result.message, markup=False, highlight=False, soft_wrap=True)
-        return
-    interval = ""
-    if result.score_interval_low is not None and result.score_interval_high is not None:
-        interval = f" (95 % interval {result.score_interval_low:,.4g} to {result.score_interval_high:,.4g})"
-    score = (
-        "none"
-        if result.score is None
-        else f"{result.score:,.5g} over {result.score_episodes} held-out episodes{interval}"
-    )
-    rows = [
-        ("Target Agent", result.target),
-        ("algorithm", result.algorithm),
-        ("agent score", score),
-        ("design verdict", f"{result.verdict}. {result.verdict_reason}"),
-        ("report", result.report),
-        ("spent", f"{result.env_steps:,} env steps, {result.seconds:,.0f} s, {result.candidates} candidates"),
-        ("language model", describe_costs(result)),
-        ("try it", f"python {result.target}/evaluate.py --episodes 20"),
-    ]
-    if result.target_return_reached is not None:
-        rows.insert(3, ("target return", "reached" if result.target_return_reached else "not reached"))
-    for name, text in rows:
-        if not text:
-            continue
-        console.print(f"{name:<15} {text}", markup=False, highlight=False, soft_wrap=True)
 
 
 def _read(path: Path | None, option: str) -> str:
@@ -315,6 +282,15 @@ def _default_name(environment: str) -> str:
     """`CartPole-v1` stays; `/folder/warehouse.py:Warehouse` becomes `warehouse`."""
     stem = Path(environment.rpartition(".py")[0]).stem if ".py" in environment else environment
     return re.sub(r"[^A-Za-z0-9._-]+", "-", stem).strip("-._")[:64] or "project"
+
+
+def _free_name(place: Workspace, name: str) -> str:
+    """Number a name that was not typed, where earlier builds have it."""
+    number, free = 1, name
+    while _is_known(place, free):
+        number += 1
+        free = f"{name}-{number}"
+    return free
 
 
 def _option(field: str) -> str:
@@ -343,16 +319,6 @@ def _refuse_known(place: Workspace, name: str) -> None:
 
 
 def _remove_if_nothing_began(folder: Path, *, is_new: bool) -> None:
-    """A build that failed before its environment was opened leaves no trace."""
-    if is_new and not (folder / "project.yaml").exists():
-        for leftover in (
-            "journal.sqlite",
-            "journal.sqlite-wal",
-            "journal.sqlite-shm",
-            ".build.lock",
-            ".build.holder",
-            ".open.lock",
-        ):
-            (folder / leftover).unlink(missing_ok=True)
-        with suppress(OSError):
-            folder.rmdir()
+    """A build that failed before any training leaves no trace, so that the corrected command may take the name."""
+    if is_new and not any(folder.glob("runs/*")):
+        shutil.rmtree(folder, ignore_errors=True)

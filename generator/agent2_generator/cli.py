@@ -8,7 +8,7 @@ import traceback
 import click
 from rich.console import Console
 
-from agent2_schemas import Agent2Error, CorrectableError
+from agent2_schemas import Agent2Error, CorrectableError, PrerequisiteError
 
 EXIT_OK, EXIT_FAILED, EXIT_USAGE, EXIT_FINDINGS, EXIT_INTERRUPTED = 0, 1, 2, 3, 130
 """Exit codes (DESIGN 4.4); 130 is what shells expect of a command that Ctrl-C ended."""
@@ -90,7 +90,7 @@ def run(arguments: list[str]) -> int:
 
 
 def _explain(error: BaseException) -> int:
-    cause = innermost(error)
+    cause = _with_advice(innermost(error))
     if os.environ.get("AGENT2_DEBUG"):
         traceback.print_exception(error)
     if isinstance(cause, KeyboardInterrupt):
@@ -109,6 +109,21 @@ def _explain(error: BaseException) -> int:
     if cause.advice:
         console.print(cause.advice, markup=False, highlight=False, soft_wrap=True)
     return EXIT_USAGE if isinstance(cause, CorrectableError) else EXIT_FAILED
+
+
+_EXTRA_OF = {
+    "torch": "train", "tianshou": "train", "optuna": "train", "tensorboard": "train", "safetensors": "train",
+    "jinja2": "train", "scipy": "metrics", "matplotlib": "metrics", "anthropic": "llm", "openai": "openai",
+}  # fmt: skip
+
+
+def _with_advice(error: BaseException) -> BaseException:
+    """A package of an extra that is missing is the person's to install, no error of ours."""
+    if isinstance(error, ModuleNotFoundError) and (extra := _EXTRA_OF.get((error.name or "").partition(".")[0])):
+        return PrerequisiteError(
+            f"The package {error.name!r} is not installed.", f"Type: pip install 'agent-squared[{extra}]'"
+        )
+    return error
 
 
 def innermost(error: BaseException) -> BaseException:

@@ -6,7 +6,7 @@ import anyio
 
 from agent2_generator.budget import Forecast, plan
 from agent2_generator.designer import Candidate
-from agent2_generator.running import POLL_SECONDS, RunPlan, check, cut, start
+from agent2_generator.running import ENDED, MAX_INTERRUPTIONS, POLL_SECONDS, RunPlan, begin, check, cut, own_env_steps
 from agent2_generator.session import Session
 from agent2_schemas import RunFailed, RunProgress, RunStatus
 
@@ -34,7 +34,8 @@ async def forecast(session: Session, candidate: Candidate, suggested_env_steps: 
     Raises:
         RunFailed: every run failed while it was measured.
     """
-    known = session.recall("forecast", Forecast)
+    key = f"forecast-{session.clock.budget.model_dump_json()}"
+    known = session.recall(key, Forecast)
     if known is not None:
         return known
     session.stage("forecast")
@@ -46,8 +47,8 @@ async def forecast(session: Session, candidate: Candidate, suggested_env_steps: 
         for index in range(parallel if in_seconds else 1)
     ]
     started = time.monotonic()
-    statuses = [await start(session, each) for each in plans]
-    speed, start_seconds = await _measure(session, statuses, started)
+    statuses = [await begin(session, each) for each in plans]
+    speed, start_seconds = await _measure(session, plans[0], started)
     result = plan(
         session.clock,
         suggested_env_steps=suggested_env_steps,
@@ -63,7 +64,7 @@ async def forecast(session: Session, candidate: Candidate, suggested_env_steps: 
         f"{speed:,.0f} env steps/s a run; {result.run_env_steps:,} env steps a training, "
         f"{parallel} side by side; verdict {'planned' if result.is_verdict_planned else 'does not fit'}"
     )
-    return session.remember("forecast", candidate.id, result, key="forecast")
+    return session.remember("forecast", candidate.id, result, key=key)
 
 
 def _pays(session: Session, measured_seconds: float) -> bool:
@@ -75,34 +76,81 @@ def _pays(session: Session, measured_seconds: float) -> bool:
 
 
 async def _cut_all(session: Session, statuses: list[RunStatus]) -> None:
-    async with anyio.create_task_group() as group:
-        for status in statuses:
-            group.start_soon(cut, session, status.run_id)
-    for status in statuses:
+    async def end(status: RunStatus) -> None:
+        if status.state not in ENDED:
+            session.clock.env_steps += own_env_steps(session, await cut(session, status.run_id))
         session.active_runs.discard(status.run_id)
         session.display.forget(status.run_id)
 
+    async with anyio.create_task_group() as group:
+        for status in statuses:
+            group.start_soon(end, status)
 
-async def _measure(session: Session, statuses: list[RunStatus], started: float) -> tuple[float, float]:
+
+async def _measure(session: Session, plan: RunPlan, started: float) -> tuple[float, float]:
     """Give env steps per second with gradient steps included, and the seconds until the first report."""
-    budget_seconds = session.clock.budget.seconds or float("inf")
-    first: RunProgress | None = None
-    start_seconds = 0.0
-    while True:
-        status = await check(session, statuses[0].run_id, wait_seconds=POLL_SECONDS)
-        session.display.run(status.run_id, status)
-        progress = status.progress
-        if status.state in ("failed", "lost"):
-            raise RunFailed(
-                f"The first training failed: {status.message or status.outcome}.", f"Its log: {status.folder}/log.txt"
-            )
-        if progress and progress.env_steps and not start_seconds:
-            start_seconds = max(0.1, time.monotonic() - started - progress.seconds)
-        if progress and progress.updates and (first is None or first.updates == 0):
-            first = progress
-        if first and progress and progress.seconds - first.seconds >= MEASURE_SECONDS:
-            return (progress.env_steps - first.env_steps) / (progress.seconds - first.seconds), start_seconds
-        is_late = time.monotonic() - started > max(20.0, GIVE_UP_SHARE * min(budget_seconds, 1200.0))
-        if (status.state in ("finished", "stopped") or is_late) and progress and progress.env_steps:
-            return progress.env_steps / max(0.1, progress.seconds), start_seconds
-        await anyio.sleep(0)
+    measurement = Measurement(started)
+    for _ in range(MAX_INTERRUPTIONS + 1):
+        status = await begin(session, plan)
+        while True:
+            if status.state == "failed":
+                raise RunFailed(
+                    f"The first training failed: {status.message or status.outcome}.",
+                    f"Its log: {status.folder}/log.txt",
+                )
+            measurement.add(status.progress)
+            if measurement.is_good or (measurement.speed and (status.state in ENDED or _is_late(session, started))):
+                return measurement.speed, measurement.start_seconds
+            if session.clock.left_seconds < session.finish_seconds:
+                raise RunFailed(
+                    f"The budget was used up while the first training was {status.state} without a step.",
+                    "Give a larger --budget, or end other builds that hold the machine's places for runs.",
+                )
+            if status.state in ENDED:
+                break
+            status = await check(session, status.run_id, wait_seconds=POLL_SECONDS)
+            session.display.run(plan.label, status)
+    raise RunFailed("The first training was interrupted again and again.", f"See `agent2 runs {session.name}`.")
+
+
+def _is_late(session: Session, started: float) -> bool:
+    budget_seconds = session.clock.budget.seconds or 1200.0
+    return time.monotonic() - started > max(20.0, GIVE_UP_SHARE * min(budget_seconds, 1200.0))
+
+
+class Measurement:
+    """Speed of a run from its reports: the stretch with gradient steps counts, once it is long enough."""
+
+    def __init__(self, started: float) -> None:
+        """Begin at a monotonic time."""
+        self._started = started
+        self._first: RunProgress | None = None
+        self._newest: RunProgress | None = None
+        self.start_seconds = 0.0
+
+    def add(self, progress: RunProgress | None) -> None:
+        """Take one report."""
+        if progress is None or not progress.env_steps:
+            return
+        if not self.start_seconds:
+            self.start_seconds = max(0.1, time.monotonic() - self._started - progress.seconds)
+        if progress.updates and self._first is None:
+            self._first = progress
+        self._newest = progress
+
+    @property
+    def is_good(self) -> bool:
+        """Whether the stretch with gradient steps is long enough."""
+        return bool(
+            self._first and self._newest and self._newest.seconds - self._first.seconds >= MEASURE_SECONDS
+            and self._newest.env_steps > self._first.env_steps
+        )  # fmt: skip
+
+    @property
+    def speed(self) -> float:
+        """Environment steps per second; 0 before the first report."""
+        if self._newest is None:
+            return 0.0
+        if self.is_good and self._first is not None:
+            return (self._newest.env_steps - self._first.env_steps) / (self._newest.seconds - self._first.seconds)
+        return self._newest.env_steps / max(0.1, self._newest.seconds)

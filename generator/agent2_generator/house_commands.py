@@ -4,6 +4,7 @@ import asyncio
 import importlib.metadata
 import importlib.util
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -16,7 +17,8 @@ from rich.table import Table
 from agent2_generator.cli import EXIT_FAILED, EXIT_OK
 from agent2_generator.places import workspace_option
 from agent2_generator.servers import SERVER_NAMES, connect_servers
-from agent2_schemas import EnvironmentFamilies, PrerequisiteError
+from agent2_sandbox import read_run_process
+from agent2_schemas import NAME_PATTERN, CorrectableError, EnvironmentFamilies, NotFound, PrerequisiteError, RunStatus
 from agent2_workspace import (
     ProjectFolder,
     Workspace,
@@ -69,23 +71,57 @@ def doctor(workspace: Workspace | None) -> int:
 def clean(name: str, workspace: Workspace | None, everything: bool, yes: bool) -> int:
     """Free the disk: remove the work folders of ended runs of project NAME; scores, journal, report and agent stay."""
     place = workspace or find_workspace(for_server=False)
-    root = place.root / "projects" / name
-    folder = ProjectFolder(root) if everything and root.is_dir() else place.project(name)
+    folder = _existing(place, name)
     with build_lock(folder.root):
-        doomed = [folder.root] if everything else [folder.run(run).work for run in folder.run_ids()]
-        doomed = [path for path in doomed if path.exists()]
+        living = _living_runs(folder)
+        if living and everything:
+            raise CorrectableError(f"Runs {', '.join(living)} of {name!r} are still in progress.", "Stop them first.")
+        ended = [run for run in folder.run_ids() if run not in living]
+        doomed = [folder.root] if everything else [path for run in ended if (path := folder.run(run).work).exists()]
         size = sum(_size(path) for path in doomed)
-        what = (
-            f"project {name}"
-            if everything
-            else f"the work folders of {len(doomed)} runs (a resume starts unfinished ones anew)"
-        )
+        what = f"project {name}" if everything else f"the work folders of {len(doomed)} ended runs"
         if doomed and not yes:
             click.confirm(f"Remove {what}, {size / 2**20:,.0f} MiB?", abort=True)
+        if not everything:
+            _accept_checkpoints(place, name, ended)
         for path in doomed:
             shutil.rmtree(path)
     Console().print(f"freed {size / 2**20:,.0f} MiB", highlight=False)
     return EXIT_OK
+
+
+def _existing(place: Workspace, name: str) -> ProjectFolder:
+    """Find a project folder by a plain name: never a path that leads elsewhere.
+
+    Raises:
+        NotFound: there is none of that name.
+    """
+    folder = place.root / "projects" / name
+    if not re.fullmatch(NAME_PATTERN, name) or not folder.is_dir() or folder.is_symlink():
+        raise NotFound(f"There is no project {name!r} in {place.root}.", "See `agent2 runs`.")
+    return ProjectFolder(folder)
+
+
+def _living_runs(folder: ProjectFolder) -> list[str]:
+    """Ids of the runs whose processes may still write."""
+    living: list[str] = []
+    for run_id in folder.run_ids():
+        status_file = folder.run(run_id).status_file
+        if status_file.exists() and read_run_process(status_file).state in ("queued", "running"):
+            living.append(run_id)
+    return living
+
+
+def _accept_checkpoints(place: Workspace, name: str, run_ids: list[str]) -> None:
+    """Let the training server take over the checkpoints of ended runs before their work folders go."""
+
+    async def go() -> None:
+        async with connect_servers(workspace=place.root, names=("training",)) as servers:
+            for run_id in run_ids:
+                await servers.call("training", "check_training", RunStatus, project=name, run=run_id)
+
+    if run_ids:
+        asyncio.run(go())
 
 
 @click.group()

@@ -71,7 +71,7 @@ def show(name: str, workspace: Workspace | None) -> int:
     folder = place.project(name)
     project = folder.read()
     console = Console()
-    console.print(f"[bold]{name}[/bold]: {project.environment.name}", highlight=False)
+    console.print(f"{name}: {project.environment.name}", style="bold", markup=False, highlight=False)
     if project.task:
         console.print(project.task, markup=False, highlight=False)
     attempts = {event.subject: Attempt.model_validate(event.payload) for event in folder.journal.events(kind="attempt")}
@@ -140,7 +140,9 @@ def diagnose(name: str, run: str, workspace: Workspace | None, logs: Path | None
         console.print(answer.message, markup=False)
         return EXIT_OK
     for finding in diagnosis.findings:
-        console.print(f"[bold]{finding.severity}[/bold] {finding.rule}: {finding.symptom}", highlight=False)
+        console.print(
+            f"{finding.severity} {finding.rule}: {finding.symptom}", style="bold", markup=False, highlight=False
+        )
         console.print(f"    cause: {finding.cause}", markup=False, highlight=False)
         for fix in finding.fixes:
             console.print(

@@ -12,9 +12,9 @@ from agent2_schemas import Evaluation, RunStatus
 POLL_SECONDS = 1.0
 EVALUATION_EPISODES = 20
 """Held-out episodes of one evaluation (diagnosis protocol: at least 20)."""
-_ENDED = ("paused", "finished", "failed", "stopped", "lost")
-_CRASH_RESTARTS = 1
-"""How often a run that crashed by no fault of its candidate's code is started again."""
+ENDED = ("paused", "finished", "failed", "stopped", "lost")
+MAX_INTERRUPTIONS = 3
+"""How often one session takes a training up again that something else keeps ending."""
 
 Rung = Callable[[RunStatus], Awaitable[bool]]
 """Called once when a run reaches its rung; false ends the run."""
@@ -80,38 +80,49 @@ async def start(session: Session, plan: RunPlan, *, resume_from: str = "", resta
         resume_from=resume_from,
         idempotency_key=plan.key + (f"#{restart}" if restart else ""),
     )
-    if status.state not in _ENDED:
+    if status.state not in ENDED:
         session.active_runs.add(status.run_id)
     return status
 
 
 async def train_one(session: Session, plan: RunPlan) -> RunStatus:
-    """Train one plan to its end; interrupted runs are taken up again at their last checkpoint."""
-    resume_from, restart, crashes = "", 0, 0
+    """Train one plan to its end; an interrupted run is taken up again at its last checkpoint."""
+    interruptions = 0
     while True:
-        status = await start(session, plan, resume_from=resume_from, restart=restart)
-        status = await _follow(session, plan, status)
+        status = await begin(session, plan, may_restart=interruptions <= MAX_INTERRUPTIONS)
+        if status.state not in ENDED:
+            status = await _follow(session, plan, status)
         session.active_runs.discard(status.run_id)
         session.display.forget(status.run_id)
         session.clock.env_steps += own_env_steps(session, status)
         session.tick(status.run_id)
-        crashed = status.state == "failed" and status.outcome == "crashed" and "SIGKILL" in status.message
-        interrupted = status.state in ("paused", "stopped", "lost") and not _was_cut(session, status.run_id)
-        if crashed and crashes < _CRASH_RESTARTS:
-            crashes += 1
-        elif not interrupted:
+        if not _is_interrupted(session, plan, status) or interruptions > MAX_INTERRUPTIONS:
             return status
+        interruptions += 1
         session.display.note(f"{plan.label}: {status.state} at {_steps(status):,} env steps, taken up again")
-        resume_from = status.run_id if status.checkpoints_env_steps else ""
-        restart += 1
+
+
+async def begin(session: Session, plan: RunPlan, *, may_restart: bool = True) -> RunStatus:
+    """Start a training, find the one that was started under its key, or take up an interrupted one.
+
+    Returns:
+        The newest run under the plan's key: in progress, or ended for good.
+    """
+    resume_from, restart = "", 0
+    while True:
+        status = await start(session, plan, resume_from=resume_from, restart=restart)
+        if not may_restart or status.state not in ENDED or not _is_interrupted(session, plan, status):
+            return status
+        has_start = status.checkpoints_env_steps or session.folder.run(status.run_id).read_specification().resume_from
+        resume_from, restart = status.run_id if has_start else "", restart + 1
 
 
 async def _follow(session: Session, plan: RunPlan, status: RunStatus) -> RunStatus:
     rung_is_due = plan.rung is not None
-    while status.state not in _ENDED:
+    while status.state not in ENDED:
         status = await check(session, status.run_id, wait_seconds=POLL_SECONDS)
         session.display.run(plan.label, status)
-        if session.clock.left_seconds < session.finish_seconds and status.state not in _ENDED:
+        if session.clock.left_seconds < session.finish_seconds and status.state not in ENDED:
             return await cut(session, status.run_id)
         if rung_is_due and plan.rung and any(s >= plan.rung_env_steps for s in status.checkpoints_env_steps):
             rung_is_due = False
@@ -132,7 +143,7 @@ async def cut(session: Session, run_id: str) -> RunStatus:
     )
     await session.call("training", "stop_training", RunStatus, run=run_id, mode="stop")
     with anyio.move_on_after(15):
-        while (status := await check(session, run_id, wait_seconds=POLL_SECONDS)).state not in _ENDED:
+        while (status := await check(session, run_id, wait_seconds=POLL_SECONDS)).state not in ENDED:
             pass
         return status
     return await check(session, run_id)
@@ -163,7 +174,15 @@ def was_started(session: Session, plan: RunPlan) -> bool:
 
 def has_weights(status: RunStatus) -> bool:
     """Whether a run left a checkpoint that can be scored."""
-    return bool(status.checkpoints_env_steps) and status.state in ("finished", "stopped", "paused", "running")
+    return bool(status.checkpoints_env_steps) and status.state != "failed"
+
+
+def _is_interrupted(session: Session, plan: RunPlan, status: RunStatus) -> bool:
+    """Whether a run ended before its budget by no decision of this build and no fault of its candidate."""
+    if max(status.checkpoints_env_steps, default=0) >= plan.budget_env_steps or _was_cut(session, status.run_id):
+        return False
+    was_killed = status.state == "failed" and status.outcome == "crashed" and "SIGKILL" in status.message
+    return was_killed or status.state in ("paused", "stopped", "lost")
 
 
 def _was_cut(session: Session, run_id: str) -> bool:

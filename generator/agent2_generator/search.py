@@ -14,6 +14,8 @@ from agent2_schemas import DiagnosisAnswer, Frozen, Metric, RunComparison, RunFa
 
 RUNG_SHARE = 0.25
 """Share of a full training after which a candidate is compared with the champion at the same point."""
+RUNG_TOLERANCE = 0.15
+"""Largest distance of the champion's checkpoint from the rung, as a share of a full training."""
 DROP_DEVIATIONS = 2.0
 """A candidate is dropped early only where it trails by more than this many pooled standard deviations."""
 SEARCH_SHARE_WITHOUT_VERDICT = 0.60
@@ -55,9 +57,11 @@ async def search(session: Session, facts: Facts, archive: Archive, plan: Forecas
     limit = NOISE_SHARE + SEARCH_SHARE if plan.is_verdict_planned else SEARCH_SHARE_WITHOUT_VERDICT
     known = len({event.subject for event in session.journal.events(kind="attempt")})
     while not _target_reached(session, archive):
-        if len(archive.candidates) >= known and not _fits(session, plan, limit=limit):
+        fitting = _affordable(session, plan, limit=limit) // plan.seeds
+        count = max(fitting, known - len(archive.candidates))
+        if count <= 0:
             return
-        recipes = await session.designer.propose(facts, archive, plan.parallel_runs)
+        recipes = await session.designer.propose(facts, archive, min(count, plan.parallel_runs))
         if not recipes:
             session.display.note("nothing left to propose")
             return
@@ -70,12 +74,14 @@ async def polish(session: Session, archive: Archive, plan: Forecast) -> None:
     first = 10
     while champion and first < 10 + MAX_POLISH_SEEDS and not _target_reached(session, archive):
         begun = RunPlan(candidate_id=champion.id, seed_index=first, budget_env_steps=plan.run_env_steps)
-        if not was_started(session, begun) and not _fits(session, plan, limit=0.95):
+        count = plan.parallel_runs if was_started(session, begun) else _affordable(session, plan, limit=0.95)
+        if count <= 0:
             return
+        count = min(count, plan.parallel_runs)
         if first == 10:
             session.stage("train the delivered agent")
-        await _train_seeds(session, champion, range(first, first + plan.parallel_runs), plan)
-        first += plan.parallel_runs
+        await _train_seeds(session, champion, range(first, first + count), plan)
+        first += count
 
 
 async def _try(session: Session, archive: Archive, recipes: Sequence[Recipe], plan: Forecast) -> None:
@@ -134,7 +140,9 @@ def _raced(session: Session, candidate: Candidate, champion: Candidate, plan: Fo
         reached = min(s for s in status.checkpoints_env_steps if s >= rung_env_steps)
         mine = await evaluate(session, status.run_id, checkpoint=str(reached))
         steps = session.folder.run(champion.run_ids[0]).read_checkpoint_steps()
-        nearest = min(steps, key=lambda value: abs(value - reached))
+        nearest = min(steps, key=lambda value: abs(value - reached), default=0)
+        if abs(nearest - reached) > RUNG_TOLERANCE * plan.run_env_steps:
+            return True  # the champion left no checkpoint near enough for a fair comparison
         theirs = await evaluate(session, champion.run_ids[0], checkpoint=str(nearest))
         noise = await _noise(session, champion)
         score, other = mine.mean_original_return, theirs.mean_original_return
@@ -221,13 +229,11 @@ def _target_reached(session: Session, archive: Archive) -> bool:
     return target is not None and bool(scores) and min(scores) >= target
 
 
-def _fits(session: Session, plan: Forecast, *, limit: float) -> bool:
-    """Whether one more round fits below a share of the budget."""
+def _affordable(session: Session, plan: Forecast, *, limit: float) -> int:
+    """Count the trainings that still fit below a share of the budget."""
     clock = session.clock
-    if clock.budget.seconds is not None:
-        cost = plan.start_seconds + plan.run_env_steps / plan.env_steps_per_second + session.evaluation_seconds
-        return (
-            clock.used_seconds + cost <= limit * clock.budget.seconds
-            and clock.left_seconds > cost + session.finish_seconds
-        )
-    return clock.env_steps + plan.run_env_steps <= limit * plan.total_env_steps
+    if clock.budget.seconds is None:
+        return max(0, int((limit * plan.total_env_steps - clock.env_steps) // plan.run_env_steps))
+    left = min(limit * clock.budget.seconds - clock.used_seconds, clock.left_seconds - session.finish_seconds)
+    wave = plan.start_seconds + plan.run_env_steps / plan.env_steps_per_second + session.evaluation_seconds
+    return max(0, int(left // wave)) * plan.parallel_runs

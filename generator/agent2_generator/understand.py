@@ -1,5 +1,7 @@
 """Stage 1: inspect the environment, gather the published priors, analyse the problem."""
 
+from pathlib import Path
+
 from pydantic import Field
 
 from agent2_generator.designer import Candidate, Facts, Rejection
@@ -49,7 +51,7 @@ async def understand(session: Session) -> Facts:
         "inspect_environment",
         Inspection,
         may_fail=True,
-        environment=options.environment,
+        environment=_environment(session),
         keyword_arguments=options.keyword_arguments,
         max_episode_steps=options.max_episode_steps,
         task=options.task,
@@ -85,6 +87,15 @@ async def understand(session: Session) -> Facts:
     analysis = Analysis(designer=session.designer.name, text=await session.designer.analyse(facts))
     session.journal.append(ACTOR, "stage", "analysis", analysis, key="analysis")
     return facts
+
+
+def _environment(session: Session) -> str:
+    """Name the environment: as typed, or by the project's copy where a resumed build's file has gone."""
+    typed = session.options.environment
+    file, is_file, _ = typed.rpartition(".py")
+    if is_file and session.folder.snapshot.is_dir() and not Path(f"{file}.py").exists():
+        return session.folder.read().environment.name
+    return typed
 
 
 async def create(session: Session, recipe: Recipe, *, budget_env_steps: int) -> Candidate:

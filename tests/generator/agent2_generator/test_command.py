@@ -71,3 +71,50 @@ def test_help_names_every_command_without_importing_the_protocol() -> None:
 def test_an_empty_workspace_lists_no_projects(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["runs", "--json"]) == 0
     assert json.loads(capsys.readouterr().out) == []
+
+
+@pytest.mark.parametrize("name", ["../victim", "..", ".", "", "a/b", "missing"])
+def test_clean_removes_nothing_but_a_project_of_that_name(
+    name: str, workspace_folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    victim = workspace_folder / "victim"
+    victim.mkdir(parents=True)
+    (workspace_folder / "projects" / "kept").mkdir(parents=True)
+    code, text = explain(capsys, "clean", name, "--all", "--yes")
+    assert code == 2
+    assert "There is no project" in text
+    assert victim.is_dir()
+    assert (workspace_folder / "projects" / "kept").is_dir()
+
+
+def test_clean_with_all_removes_an_ended_project(workspace_folder: Path) -> None:
+    folder = workspace_folder / "projects" / "old"
+    folder.mkdir(parents=True)
+    (folder / "journal.sqlite").write_bytes(b"x" * 100)
+    assert run(["clean", "old", "--all", "--yes"]) == 0
+    assert not folder.exists()
+
+
+def test_wrong_input_with_json_prints_its_one_object(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["build", "CartPole-v1", "--budget", "0s", "--json"]) == 2
+    result = json.loads(capsys.readouterr().out)
+    assert result["state"] == "failed"
+    assert "leaves nothing to train with" in result["message"]
+
+
+def test_a_missing_extra_is_said_with_the_line_to_type() -> None:
+    code = "import sys; sys.modules['optuna'] = None; from agent2_generator.cli import run; sys.exit(run(['build', 'CartPole-v1']))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=60)
+    assert done.returncode == 1
+    assert "pip install 'agent-squared[train]'" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_fixed_algorithm_that_cannot_act_leaves_no_project(
+    capsys: pytest.CaptureFixture[str], workspace_folder: Path
+) -> None:
+    code, text = explain(capsys, "build", "CartPole-v1", "--algorithm", "SAC", "--name", "wrong")
+    assert code in (1, 2)
+    assert "SAC" in text
+    assert "PPO" in text, "what would fit is named"
+    assert not (workspace_folder / "projects" / "wrong").exists()

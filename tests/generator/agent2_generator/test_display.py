@@ -1,4 +1,4 @@
-"""What is shown is shown word for word."""
+"""What a person sees: plain lines that are never read as markup."""
 
 import io
 
@@ -7,10 +7,11 @@ from rich.console import Console
 from agent2_generator.display import Display
 
 
-def test_words_of_a_language_model_are_no_markup() -> None:
+def test_text_from_generated_code_is_shown_as_it_is() -> None:
     shown = io.StringIO()
-    with Display(Console(file=shown, width=200)) as display:
-        display.stage("understand x[/b]:Class")
-        display.note("action: [/bold] clip to [0, 1] [red]now")
-    assert "understand x[/b]:Class" in shown.getvalue()
-    assert "action: [/bold] clip to [0, 1] [red]now" in shown.getvalue()
+    display = Display(Console(file=shown))
+    with display:
+        display.stage("search [bold]")
+        display.note("c3 failed: cannot open [/data/x] in [word]")
+    assert "cannot open [/data/x] in [word]" in shown.getvalue()
+    assert "search [bold]" in shown.getvalue()

@@ -31,7 +31,7 @@ def training(command: Any) -> dict[str, Any] | None:
 
 def finishes(command: Any, process: Any, wait_until: Any) -> None:
     """The rest of every test: nothing is left, a resume delivers, finished runs were not trained again."""
-    process.wait(timeout=60)
+    process.communicate(timeout=60)
     finished = {
         event.subject: event.payload
         for event in command.events("killed", "run-ended")
@@ -62,7 +62,7 @@ def test_a_server(command: Any, wait_until: Any, server: str) -> None:
     assert len(victims) == 1
     victims[0].kill()
     if server in ("environment", "mdp"):  # the build may not need them again: it then goes on to its end
-        process.wait(timeout=600)
+        process.communicate(timeout=600)
     finishes(command, process, wait_until)
 
 
