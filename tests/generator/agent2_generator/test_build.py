@@ -13,9 +13,10 @@ MANY = ("policy.py", "mdp.py", "runtime", "design.yaml", "weights.safetensors", 
         "train.py", "requirements.txt", "README.md", "report.html", "manifest.json")  # fmt: skip
 
 
+@pytest.mark.timeout(900)
 def test_a_small_budget_in_steps_delivers_an_agent_that_scores_itself(command: Any) -> None:
     result = command.run(
-        "build", "CartPole-v1", "--task", "balance the pole", "--budget", "12k-steps", "--algorithm", "PPO"
+        "build", "CartPole-v1", "--task", "balance the pole", "--budget", "8k-steps", "--algorithm", "PPO"
     )
     assert result["state"] == "delivered", command.progress()
     target = Path(result["target"])
