@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 
 from agent2_mdp.child.notes import Notes
 from agent2_mdp.child.outputs import numeric
+from agent2_mdp.child.rehearsal import Outputs, Rehearsal, try_part
 from agent2_mdp.child.statistics import short
 from agent2_mdp.child.subject import Subject
-from agent2_mdp.child.trial import Outputs, Trial, try_part
 from agent2_targets.runtime.spaces import SpaceDict, box_bounds, leaf_layout, leaves, take
 
 SAMPLES = 1024
@@ -31,7 +31,7 @@ def check_act(subject: Subject) -> None:
     actions = sample_actions(designed, SAMPLES, generator)
     rows = generator.integers(0, len(subject.recording), len(actions))
     observations = take(subject.recording.observation, rows)
-    trial = Trial(
+    rehearsal = Rehearsal(
         part="act",
         count=len(actions),
         arguments=lambda chosen: (actions[chosen], take(observations, chosen)),
@@ -39,7 +39,7 @@ def check_act(subject: Subject) -> None:
         where=lambda row: f"designed action {_words(actions[row])} at recorded row {int(rows[row])}",
         step=lambda row: subject.recording.step_of(int(rows[row])),
     )
-    outputs = try_part(subject.loaded, trial, subject.notes)
+    outputs = try_part(subject.loaded, rehearsal, subject.notes)
     if outputs is None:
         return
     for key, leaf in leaves(subject.action_space).items():

@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 
 from agent2_mdp.child.outputs import one_array
 from agent2_mdp.child.recording import flat_rows
+from agent2_mdp.child.rehearsal import try_part, try_probes
 from agent2_mdp.child.statistics import is_flat, short
 from agent2_mdp.child.subject import Subject, bound_probes, probe_trial, recorded_probes, repeated
-from agent2_mdp.child.trial import try_part, try_probes
 from agent2_targets.runtime.spaces import box_bounds, make_flattener, take
 
 Rows = NDArray[np.float64]
@@ -32,15 +32,15 @@ def check_observe(subject: Subject) -> Rows | None:
     shape = tuple(declared["shape"]) if declared else None
     convert = one_array(loaded, "observe", shape, "OBSERVATION_SPACE" if declared else "")
     observed = subject.observe_input()
-    outputs = try_part(loaded, subject.trial("observe", lambda rows: (take(observed, rows),), convert), notes)
+    outputs = try_part(loaded, subject.rehearsal("observe", lambda rows: (take(observed, rows),), convert), notes)
     if outputs is None:
         return None
     length = int(subject.stateful.get("history", 1))
     for probes, is_reachable in ((recorded_probes(subject), True), (bound_probes(subject), False)):
         if probes is not None:
             edge = repeated(probes.edge, length)
-            trial = probe_trial("observe", probes, lambda rows, edge=edge: (take(edge, rows),), convert)
-            try_probes(loaded, trial, notes, is_reachable=is_reachable)
+            rehearsal = probe_trial("observe", probes, lambda rows, edge=edge: (take(edge, rows),), convert)
+            try_probes(loaded, rehearsal, notes, is_reachable=is_reachable)
     values = outputs[""]
     if values.ndim == 1:
         message = f"observe returned shape {values.shape}: one number a row, without an axis for features."

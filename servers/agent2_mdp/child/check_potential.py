@@ -7,9 +7,9 @@ from numpy.typing import NDArray
 
 from agent2_mdp.child.calls import call
 from agent2_mdp.child.outputs import one_array
+from agent2_mdp.child.rehearsal import Rehearsal, try_part, try_probes
 from agent2_mdp.child.statistics import is_flat, short
 from agent2_mdp.child.subject import Subject, bound_probes, probe_trial, recorded_probes
-from agent2_mdp.child.trial import Trial, try_part, try_probes
 from agent2_targets.runtime.spaces import take
 
 Values = NDArray[np.float64]
@@ -21,13 +21,13 @@ def check_potential(subject: Subject, gamma: float) -> Values | None:
     loaded, notes, recording = subject.loaded, subject.notes, subject.recording
     convert = one_array(loaded, "potential", ())
     now = try_part(
-        loaded, subject.trial("potential", lambda rows: (take(recording.observation, rows),), convert), notes
+        loaded, subject.rehearsal("potential", lambda rows: (take(recording.observation, rows),), convert), notes
     )
     for probes, is_reachable in ((recorded_probes(subject), True), (bound_probes(subject), False)):
         if probes is not None:
             edge = probes.edge
-            trial = probe_trial("potential", probes, lambda rows, edge=edge: (take(edge, rows),), convert)
-            try_probes(loaded, trial, notes, is_reachable=is_reachable)
+            rehearsal = probe_trial("potential", probes, lambda rows, edge=edge: (take(edge, rows),), convert)
+            try_probes(loaded, rehearsal, notes, is_reachable=is_reachable)
     if now is None:
         return None
     values = now[""].astype(np.float64)
@@ -60,7 +60,7 @@ def check_action_mask(subject: Subject) -> None:
         notes.error("part-unused", message, "Remove it.", line=line)
         return
     masks = np.concatenate([np.ones((1, before["n"]), bool), ~np.eye(int(before["n"]), dtype=bool)])
-    trial = Trial(
+    rehearsal = Rehearsal(
         part="action_mask",
         count=len(masks),
         arguments=lambda rows: (masks[rows],),
@@ -68,7 +68,7 @@ def check_action_mask(subject: Subject) -> None:
         where=lambda row: "a mask that allows every action" if row == 0 else f"a mask that forbids action {row - 1}",
         step=lambda row: 0,
     )
-    outputs = try_part(loaded, trial, notes)
+    outputs = try_part(loaded, rehearsal, notes)
     if outputs is not None and not outputs[""][0].astype(bool).any():
         message = "action_mask forbids every designed action where the environment allows all."
         notes.error("mask-empty", message, "Leave at least one action allowed.", line=line)

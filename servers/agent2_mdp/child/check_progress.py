@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from agent2_mdp.child.calls import call
 from agent2_mdp.child.conversion import potential_text
+from agent2_mdp.child.rehearsal import Outputs
 from agent2_mdp.child.reward_inputs import reward_arguments
 from agent2_mdp.child.subject import Subject
-from agent2_mdp.child.trial import Outputs
 
 Values = NDArray[np.float64]
 TOLERANCE = 1e-6
@@ -42,7 +42,7 @@ def check_progress(subject: Subject, outputs: Outputs) -> None:
 
 
 def _components(subject: Subject, arguments: tuple[Any, ...], pair: tuple[Any, Any]) -> dict[str, Values]:
-    """Call `reward` on other states before and after; {} where it fails there, as the trial has said or may never show."""
+    """Call `reward` on other states before and after; {} where it fails there, as the rehearsal has said or may never show."""
     changed = (pair[0], arguments[1], pair[1], *arguments[3:])
     value = call(subject.loaded.file, subject.loaded.functions["reward"], *changed).value
     found = cast("dict[str, Any]", value) if isinstance(value, dict) else {}

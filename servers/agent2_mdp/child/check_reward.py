@@ -9,10 +9,10 @@ from numpy.typing import NDArray
 
 from agent2_mdp.child.check_progress import check_progress
 from agent2_mdp.child.outputs import components
+from agent2_mdp.child.rehearsal import Outputs, try_part, try_probes
 from agent2_mdp.child.reward_inputs import reward_arguments
 from agent2_mdp.child.statistics import is_flat, number, short, spearman, summary
 from agent2_mdp.child.subject import Probes, Subject, probe_trial, recorded_probes
-from agent2_mdp.child.trial import Outputs, try_part, try_probes
 from agent2_targets.runtime.spaces import take
 
 Values = NDArray[np.float64]
@@ -30,7 +30,9 @@ def check_reward(subject: Subject) -> tuple[Outputs | None, list[dict[str, Any]]
         `agent2_schemas.RewardComponent`.
     """
     notes, loaded, convert = subject.notes, subject.loaded, components(subject.loaded)
-    outputs = try_part(loaded, subject.trial("reward", lambda rows: reward_arguments(subject, rows), convert), notes)
+    outputs = try_part(
+        loaded, subject.rehearsal("reward", lambda rows: reward_arguments(subject, rows), convert), notes
+    )
     probes = recorded_probes(subject)
     if outputs is not None and probes is not None:
         for is_next in (True, False):

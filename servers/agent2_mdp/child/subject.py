@@ -11,7 +11,7 @@ import numpy as np
 from agent2_mdp.child.module import Loaded
 from agent2_mdp.child.notes import Notes
 from agent2_mdp.child.recording import Recording, with_history
-from agent2_mdp.child.trial import Trial
+from agent2_mdp.child.rehearsal import Rehearsal
 from agent2_targets.runtime.spaces import Raw, SpaceDict, as_parts, as_raw, box_bounds
 
 MAX_PROBED_ENTRIES = 48
@@ -50,10 +50,10 @@ class Subject:
         length = int(self.stateful.get("history", 1))
         return with_history(self.recording.observation, self.recording.episode, length)
 
-    def trial(self, part: str, arguments: Callable[[Any], tuple[Any, ...]], convert: Any) -> Trial:
-        """Describe a trial of a part on the recorded rows."""
+    def rehearsal(self, part: str, arguments: Callable[[Any], tuple[Any, ...]], convert: Any) -> Rehearsal:
+        """Describe a rehearsal of a part on the recorded rows."""
         recording = self.recording
-        return Trial(
+        return Rehearsal(
             part=part,
             count=len(recording),
             arguments=arguments,
@@ -120,9 +120,9 @@ def bound_probes(subject: Subject) -> Probes | None:
     return Probes(base=np.repeat(base[None], 3, axis=0), edge=edge, words=words)
 
 
-def probe_trial(part: str, probes: Probes, arguments: Callable[[Any], tuple[Any, ...]], convert: Any) -> Trial:
-    """Describe a trial of a part on made-up rows."""
-    return Trial(
+def probe_trial(part: str, probes: Probes, arguments: Callable[[Any], tuple[Any, ...]], convert: Any) -> Rehearsal:
+    """Describe a rehearsal of a part on made-up rows."""
+    return Rehearsal(
         part=part,
         count=len(probes),
         arguments=arguments,

@@ -23,7 +23,7 @@ TOLERANCE = 1e-4
 
 
 @dataclass(frozen=True, kw_only=True)
-class Trial:
+class Rehearsal:
     """How one part is to be tried."""
 
     part: str
@@ -39,27 +39,27 @@ class Trial:
     """From a row to its step."""
 
 
-def try_part(loaded: Loaded, trial: Trial, notes: Notes) -> Outputs | None:
+def try_part(loaded: Loaded, rehearsal: Rehearsal, notes: Notes) -> Outputs | None:
     """Call a part on all rows and check that it is total, finite, deterministic and works row by row.
 
     Returns:
         Its results on all rows; None where nothing more can be told from them.
     """
-    everything = np.arange(trial.count)
-    called = _call(loaded, trial, everything)
-    outputs = _take(loaded, trial, called, trial.count, f"a batch of {trial.count} recorded rows", notes)
+    everything = np.arange(rehearsal.count)
+    called = _call(loaded, rehearsal, everything)
+    outputs = _take(loaded, rehearsal, called, rehearsal.count, f"a batch of {rehearsal.count} recorded rows", notes)
     if outputs is None:
         return None
-    is_finite = check_finite(loaded, trial, outputs, notes)
+    is_finite = check_finite(loaded, rehearsal, outputs, notes)
     named = {finding["line"] for finding in notes.findings if finding["code"] == "not-finite"}
     kept = tuple(item for item in called.warnings if item[1] not in named)
-    report_warnings(notes, trial.part, Called(warnings=kept))
-    if _is_repeatable(loaded, trial, outputs, everything, notes):
-        _check_small_batches(loaded, trial, outputs, notes)
+    report_warnings(notes, rehearsal.part, Called(warnings=kept))
+    if _is_repeatable(loaded, rehearsal, outputs, everything, notes):
+        _check_small_batches(loaded, rehearsal, outputs, notes)
     return outputs if is_finite else None
 
 
-def check_finite(loaded: Loaded, trial: Trial, outputs: Outputs, notes: Notes) -> bool:
+def check_finite(loaded: Loaded, rehearsal: Rehearsal, outputs: Outputs, notes: Notes) -> bool:
     """Add a finding for each component that is NaN or infinite, with its first row and the line that made it so."""
     is_finite = True
     for name, array in outputs.items():
@@ -74,32 +74,32 @@ def check_finite(loaded: Loaded, trial: Trial, outputs: Outputs, notes: Notes) -
         what = f"component {name!r}" if name else f"entry {entry}" if array.ndim > 1 else "the result"
         notes.error(
             "not-finite",
-            f"{trial.part}: {what} is {array[tuple(first)]} on {trial.where(row)}.",
+            f"{rehearsal.part}: {what} is {array[tuple(first)]} on {rehearsal.where(row)}.",
             "Guard divisions, logarithms, roots and arc functions (np.clip, np.maximum, np.where).",
             evidence=f"{rows} of {len(array)} rows are affected",
-            line=_origin(loaded, trial, row) or _line_of(loaded, trial.part, name, array, entry),
-            step=trial.step(row),
+            line=_origin(loaded, rehearsal, row) or _line_of(loaded, rehearsal.part, name, array, entry),
+            step=rehearsal.step(row),
         )
     return is_finite
 
 
-def try_probes(loaded: Loaded, trial: Trial, notes: Notes, *, is_reachable: bool) -> None:
+def try_probes(loaded: Loaded, rehearsal: Rehearsal, notes: Notes, *, is_reachable: bool) -> None:
     """Call a part on made-up rows at the edges of what was recorded, and check that it stays finite.
 
     Args:
         loaded: mdp.py.
-        trial: its rows are the made-up ones.
+        rehearsal: its rows are the made-up ones.
         notes: where findings go.
         is_reachable: whether the rows lie within the recorded range, so that a fault is an error.
     """
     inner = Notes()
-    called = _call(loaded, trial, np.arange(trial.count))
+    called = _call(loaded, rehearsal, np.arange(rehearsal.count))
     if called.error is not None:
-        report_error(inner, trial.part, called, "rows at the edge of the recorded range", None)
+        report_error(inner, rehearsal.part, called, "rows at the edge of the recorded range", None)
     else:
-        outputs = trial.convert(called.value, trial.count, "rows at the edge of the recorded range", inner)
+        outputs = rehearsal.convert(called.value, rehearsal.count, "rows at the edge of the recorded range", inner)
         if outputs is not None:
-            check_finite(loaded, trial, outputs, inner)
+            check_finite(loaded, rehearsal, outputs, inner)
     known = {(finding["code"], finding["line"]) for finding in notes.findings}
     for finding in inner.findings:
         if (finding["code"], finding["line"]) not in known:
@@ -108,20 +108,20 @@ def try_probes(loaded: Loaded, trial: Trial, notes: Notes, *, is_reachable: bool
             add(finding["code"], finding["message"], finding["advice"], **where)
 
 
-def _call(loaded: Loaded, trial: Trial, rows: Any, *, raise_numeric: bool = False) -> Called:
-    function = loaded.functions[trial.part]
-    return call(loaded.file, function, *trial.arguments(rows), raise_numeric=raise_numeric)
+def _call(loaded: Loaded, rehearsal: Rehearsal, rows: Any, *, raise_numeric: bool = False) -> Called:
+    function = loaded.functions[rehearsal.part]
+    return call(loaded.file, function, *rehearsal.arguments(rows), raise_numeric=raise_numeric)
 
 
-def _take(loaded: Loaded, trial: Trial, called: Called, count: int, where: str, notes: Notes) -> Outputs | None:
+def _take(loaded: Loaded, rehearsal: Rehearsal, called: Called, count: int, where: str, notes: Notes) -> Outputs | None:
     if called.error is not None:
-        report_error(notes, trial.part, called, where, loaded.line(trial.part))
+        report_error(notes, rehearsal.part, called, where, loaded.line(rehearsal.part))
         return None
-    return trial.convert(called.value, count, where, notes)
+    return rehearsal.convert(called.value, count, where, notes)
 
 
-def _origin(loaded: Loaded, trial: Trial, row: int) -> int | None:
-    called = _call(loaded, trial, np.array([row]), raise_numeric=True)
+def _origin(loaded: Loaded, rehearsal: Rehearsal, row: int) -> int | None:
+    called = _call(loaded, rehearsal, np.array([row]), raise_numeric=True)
     return called.line if isinstance(called.error, FloatingPointError) else None
 
 
@@ -132,49 +132,53 @@ def _line_of(loaded: Loaded, part: str, name: str, array: Array, entry: int) -> 
     return lines.of_entry(entry, int(array[0].size)) if array.ndim > 1 else lines.result
 
 
-def _is_repeatable(loaded: Loaded, trial: Trial, outputs: Outputs, everything: Array, notes: Notes) -> bool:
-    order = np.random.default_rng(0).permutation(trial.count)
-    shuffled = _take(loaded, trial, _call(loaded, trial, order), trial.count, "the same rows in another order", notes)
-    again = _take(loaded, trial, _call(loaded, trial, everything), trial.count, "the same rows again", notes)
+def _is_repeatable(loaded: Loaded, rehearsal: Rehearsal, outputs: Outputs, everything: Array, notes: Notes) -> bool:
+    order = np.random.default_rng(0).permutation(rehearsal.count)
+    shuffled = _take(
+        loaded, rehearsal, _call(loaded, rehearsal, order), rehearsal.count, "the same rows in another order", notes
+    )
+    again = _take(
+        loaded, rehearsal, _call(loaded, rehearsal, everything), rehearsal.count, "the same rows again", notes
+    )
     if shuffled is None or again is None:
         return False
     difference = _difference(outputs, again)
     if difference:
         notes.error(
             "not-deterministic",
-            f"{trial.part} gives other results when it is called again with the same rows.",
+            f"{rehearsal.part} gives other results when it is called again with the same rows.",
             "Remove random numbers and variables that live from call to call; declare history where memory is needed.",
             evidence=difference,
-            line=loaded.line(trial.part),
+            line=loaded.line(rehearsal.part),
         )
         return False
     difference = _difference({key: array[order] for key, array in outputs.items()}, shuffled)
     if difference:
-        _report_leak(loaded, trial, "their order", difference, notes)
+        _report_leak(loaded, rehearsal, "their order", difference, notes)
     return not difference
 
 
-def _check_small_batches(loaded: Loaded, trial: Trial, outputs: Outputs, notes: Notes) -> None:
-    batches = [np.array([row]) for row in (0, trial.count // 2, trial.count - 1)]
-    batches.append(np.arange(min(SMALL_BATCH, trial.count)))
+def _check_small_batches(loaded: Loaded, rehearsal: Rehearsal, outputs: Outputs, notes: Notes) -> None:
+    batches = [np.array([row]) for row in (0, rehearsal.count // 2, rehearsal.count - 1)]
+    batches.append(np.arange(min(SMALL_BATCH, rehearsal.count)))
     for rows in batches:
         where = "a batch of one row" if len(rows) == 1 else f"a batch of {len(rows)} rows"
-        found = _take(loaded, trial, _call(loaded, trial, rows), len(rows), where, notes)
+        found = _take(loaded, rehearsal, _call(loaded, rehearsal, rows), len(rows), where, notes)
         if found is None:
             return
         difference = _difference({key: array[rows] for key, array in outputs.items()}, found)
         if difference:
-            _report_leak(loaded, trial, f"the other rows ({where} against all rows)", difference, notes)
+            _report_leak(loaded, rehearsal, f"the other rows ({where} against all rows)", difference, notes)
             return
 
 
-def _report_leak(loaded: Loaded, trial: Trial, on: str, difference: str, notes: Notes) -> None:
+def _report_leak(loaded: Loaded, rehearsal: Rehearsal, on: str, difference: str, notes: Notes) -> None:
     notes.error(
         "batch-leak",
-        f"{trial.part}: the result of a row depends on {on}.",
+        f"{rehearsal.part}: the result of a row depends on {on}.",
         "Compute each row from itself: no mean, max, sort or cumsum over axis 0.",
         evidence=difference,
-        line=loaded.line(trial.part),
+        line=loaded.line(rehearsal.part),
     )
 
 
