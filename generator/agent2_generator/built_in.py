@@ -66,7 +66,7 @@ class BuiltInDesigner:
         yield from _training_priors(facts, champion)
         yield from _mdp_priors(facts, champion)
         if {"hyperparameters", "network"} & set(facts.options.design_parts):
-            yield from _optimised(facts, archive, champion)
+            yield from propose_optimised(facts, archive, champion)
 
 
 def _baselines(facts: Facts) -> tuple[Recipe, Recipe]:
@@ -152,7 +152,8 @@ def _mends(facts: Facts, champion: Candidate) -> Iterator[Recipe]:
                 break
 
 
-def _optimised(facts: Facts, archive: Archive, champion: Candidate) -> Iterator[Recipe]:
+def propose_optimised(facts: Facts, archive: Archive, champion: Candidate) -> Iterator[Recipe]:
+    """Give Optuna's proposals around the champion, without end."""
     number = sum(1 for c in archive.candidates.values() if c.recipe.key.startswith("optuna-"))
     while True:
         patches = propose_patches(archive, champion, seed=facts.options.seed, number=number)
