@@ -156,7 +156,7 @@ def measure_evaluation(folder: Path, environment: str, policy_folder: Path, roun
     run = RunFolder(folder)
     accept_checkpoints(run)
     write_policy_folder(policy_folder, run, accepted_checkpoints(run)[-1])
-    job: dict[str, Any] = {"reference": {"name": environment}, "root": None}
+    request: dict[str, Any] = {"reference": {"name": environment}, "root": None}
     pairs: dict[int, list[Pair]] = {}
     for count in COUNTS:
         seeds = tuple(range(max(4, count)))
@@ -165,7 +165,7 @@ def measure_evaluation(folder: Path, environment: str, policy_folder: Path, roun
             agent = Agent.load(policy_folder)
             agent_steps = time.perf_counter()
             rollout = run_episodes(
-                lambda: build_environment(job["reference"], root=None).env,
+                lambda: build_environment(request["reference"], root=None).env,
                 lambda raw, mask: agent.act(raw, mask, True),
                 seeds,
                 count,
@@ -173,7 +173,7 @@ def measure_evaluation(folder: Path, environment: str, policy_folder: Path, roun
             return (time.perf_counter() - agent_steps) * 1e6 / sum(rollout.lengths)
 
         def split(seeds: tuple[int, ...] = seeds, count: int = count) -> float:
-            outcome = asyncio.run(run_processes(policy_folder, job, seeds, "deterministic", lockstep=count))
+            outcome = asyncio.run(run_processes(policy_folder, request, seeds, "deterministic", lockstep=count))
             if outcome.error:
                 raise RuntimeError(outcome.error)
             return outcome.stepping_seconds * 1e6 / sum(outcome.lengths)

@@ -34,8 +34,8 @@ def open_training(folder: Path, environment: str, algorithm: str, changed: dict[
     report = describe(environment)
     write_run(folder, report, suggest(report, algorithm, 100_000)[0], 100_000, 0, changed)
     design = yaml.safe_load((folder / "candidate" / "design.yaml").read_text(encoding="utf-8"))
-    job = json.loads((folder / "reference.json").read_text(encoding="utf-8"))
-    return Training(design, folder / "candidate", job, folder / "work", 0, 100_000, WorkerControl(None))
+    origin = json.loads((folder / "reference.json").read_text(encoding="utf-8"))
+    return Training(design, folder / "candidate", origin, folder / "work", 0, 100_000, WorkerControl(None))
 
 
 def processor_seconds(work: Callable[[], object], repeats: int = 3) -> float:

@@ -78,10 +78,10 @@ def _source(project: ProjectFolder) -> str:
 
 
 def _fenced(text: str, language: str = "") -> str:
-    fence = "```"
-    while fence in text:
-        fence += "`"
-    return f"{fence}{language}\n{text}\n{fence}"
+    marks = "```"
+    while marks in text:
+        marks += "`"
+    return f"{marks}{language}\n{text}\n{marks}"
 
 
 def _number(value: float | None) -> str:

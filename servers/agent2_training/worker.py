@@ -60,9 +60,9 @@ def train(work: Path, specification: Path, reference: Path, resume: Path | None,
     run = RunSpecification.model_validate_json(specification.read_bytes())
     candidate = (specification.parent / "candidate").absolute()
     design = yaml.safe_load((candidate / "design.yaml").read_text(encoding="utf-8"))
-    job = json.loads(reference.read_text(encoding="utf-8"))
+    origin = json.loads(reference.read_text(encoding="utf-8"))
     work, resume = work.absolute(), resume.absolute() if resume else None  # an environment may change the folder
-    training = Training(design, candidate, job, work, run.training_seed, run.budget_env_steps, control)
+    training = Training(design, candidate, origin, work, run.training_seed, run.budget_env_steps, control)
     if resume is not None:
         training.resume(resume)
     training.run()

@@ -56,7 +56,7 @@ class OnPolicyCollector:
             observations=np.empty((n, steps, *shape), np.float32),
             following=np.empty((n, steps, *shape), np.float32),
             actions=np.empty((n, steps, *action_shape), np.int64 if simulation.is_discrete else np.float32),
-            rewards=np.empty((n, steps)),
+            shaped_rewards=np.empty((n, steps)),
             terminated=np.empty((n, steps), bool),
             truncated=np.empty((n, steps), bool),
         )
@@ -71,7 +71,7 @@ class OnPolicyCollector:
                 bounded = action if simulation.is_discrete else np.clip(action, -1.0, 1.0)
                 result = simulation.step(bounded)
                 rollout.observations[:, step], rollout.following[:, step] = observations, result.following
-                rollout.actions[:, step], rollout.rewards[:, step] = action, result.reward
+                rollout.actions[:, step], rollout.shaped_rewards[:, step] = action, result.shaped_reward
                 rollout.terminated[:, step], rollout.truncated[:, step] = result.terminated, result.truncated
                 self._on_step()
         return rollout
@@ -118,7 +118,7 @@ class OffPolicyCollector:
     def _store(self, action: NDArray[Any]) -> None:
         plain = self._simulation.plain
         result = self._simulation.step(action)
-        self._buffer.add(plain, action, result.reward, result.following_plain, result.terminated)
+        self._buffer.add(plain, action, result.shaped_reward, result.following_plain, result.terminated)
         self._on_step()
 
 

@@ -54,7 +54,7 @@ class ActorCriticUpdate(LaggedByLerp, DirectUpdate):
 
     def _preprocess_batch(self: Any, batch: ReplayBatch, buffer: Any, indices: Any) -> ReplayBatch:
         with torch.no_grad():
-            batch.returns = batch.rewards + self.gamma * batch.continues * self._next_value(batch.following)
+            batch.returns = batch.shaped_rewards + self.gamma * batch.continues * self._next_value(batch.following)
         return batch
 
     def _descend_critics(self: Any, batch: ReplayBatch) -> dict[str, float]:
@@ -127,7 +127,7 @@ class FastDQN(LaggedByLerp, DirectUpdate, StockDQN):
                 value = target.gather(1, chosen).squeeze(1)
             else:
                 value = target.max(dim=1).values
-            batch.returns = batch.rewards + self.gamma * batch.continues * value
+            batch.returns = batch.shaped_rewards + self.gamma * batch.continues * value
         return batch
 
     def _update_with_batch(self: Any, batch: ReplayBatch) -> UpdateStats:

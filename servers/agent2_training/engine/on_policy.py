@@ -25,7 +25,7 @@ class Rollout:
         observations: policy inputs (n, T, *shape) float32.
         following: true next policy inputs (n, T, *shape) float32.
         actions: unclipped policy actions (n, T, a) float32, or choices (n, T) int64.
-        rewards: learning rewards (n, T) float64.
+        shaped_rewards: rewards to learn from (n, T) float64.
         terminated: (n, T) bool.
         truncated: (n, T) bool.
     """
@@ -33,7 +33,7 @@ class Rollout:
     observations: NDArray[np.float32]
     following: NDArray[np.float32]
     actions: NDArray[Any]
-    rewards: NDArray[np.float64]
+    shaped_rewards: NDArray[np.float64]
     terminated: NDArray[np.bool_]
     truncated: NDArray[np.bool_]
 
@@ -57,7 +57,7 @@ class Prepared:
 
 
 def generalised_advantage(
-    rewards: NDArray[np.float64],
+    shaped_rewards: NDArray[np.float64],
     values: NDArray[np.float64],
     next_values: NDArray[np.float64],
     terminated: NDArray[np.bool_],
@@ -69,7 +69,7 @@ def generalised_advantage(
 
     A time limit bootstraps from the true last observation; only termination makes the next value zero.
     """
-    delta = rewards + gamma * next_values * ~terminated - values
+    delta = shaped_rewards + gamma * next_values * ~terminated - values
     decay = gamma * gae_lambda * ~(terminated | truncated)
     advantages = np.empty_like(delta)
     running = np.zeros(len(delta))
@@ -124,7 +124,7 @@ class OnPolicyUpdate(DirectUpdate):
 
     def _value_targets(self: Any, rollout: Rollout, observations: Tensor) -> tuple[Tensor, Tensor, Tensor, float]:
         """Old values, returns and advantages, flat; and the explained variance of the old values."""
-        shape = rollout.rewards.shape
+        shape = rollout.shaped_rewards.shape
         # The next value is that of the next row, but at the ends of episodes and of the rollout.
         ends = rollout.terminated | rollout.truncated
         ends[:, -1] = True
@@ -137,7 +137,7 @@ class OnPolicyUpdate(DirectUpdate):
         next_values[ends] = last_values.numpy()
         scale = float(np.sqrt(self.ret_rms.var + self._eps)) if self.return_scaling else 1.0
         advantages = generalised_advantage(
-            rollout.rewards, values * scale, next_values * scale, rollout.terminated, rollout.truncated,
+            rollout.shaped_rewards, values * scale, next_values * scale, rollout.terminated, rollout.truncated,
             self.gamma, self.gae_lambda,
         )  # fmt: skip
         targets = advantages + values * scale

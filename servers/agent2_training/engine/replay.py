@@ -19,7 +19,7 @@ class ReplayBatch:
 
     observations: Tensor
     actions: Tensor
-    rewards: Tensor
+    shaped_rewards: Tensor
     following: Tensor
     continues: Tensor
     """1 where the episode may go on (not terminated), else 0: a time limit bootstraps."""
@@ -52,7 +52,7 @@ class ReplayBuffer:
         self._observations = np.zeros((capacity, entries), np.float32)
         self._following = np.zeros((capacity, entries), np.float32)
         self._actions = np.zeros((capacity, *action_shape), np.int64 if is_discrete else np.float32)
-        self._rewards = np.zeros(capacity, np.float32)
+        self._shaped_rewards = np.zeros(capacity, np.float32)
         self._continues = np.zeros(capacity, np.float32)
         self.size, self._next = 0, 0
         self._generator = np.random.default_rng(seed)
@@ -62,17 +62,17 @@ class ReplayBuffer:
         self,
         observations: NDArray[np.float32],
         actions: NDArray[Any],
-        rewards: NDArray[np.float64],
+        shaped_rewards: NDArray[np.float64],
         following: NDArray[np.float32],
         terminated: NDArray[np.bool_],
     ) -> None:
         """Write one row per environment (n, …); observations before the normaliser."""
-        count = len(rewards)
+        count = len(shaped_rewards)
         rows: Any = slice(self._next, self._next + count)
         if self._next + count > self.capacity:
             rows = np.arange(self._next, self._next + count) % self.capacity
         self._observations[rows], self._following[rows] = observations, following
-        self._actions[rows], self._rewards[rows], self._continues[rows] = actions, rewards, ~terminated
+        self._actions[rows], self._shaped_rewards[rows], self._continues[rows] = actions, shaped_rewards, ~terminated
         self._next = (self._next + count) % self.capacity
         self.size = min(self.size + count, self.capacity)
 
@@ -86,7 +86,7 @@ class ReplayBuffer:
         batch = ReplayBatch(
             observations=self._inputs(self._observations, rows),
             actions=torch.from_numpy(self._actions[rows]),
-            rewards=torch.from_numpy(self._rewards[rows]),
+            shaped_rewards=torch.from_numpy(self._shaped_rewards[rows]),
             following=self._inputs(self._following, rows),
             continues=torch.from_numpy(self._continues[rows]),
         )

@@ -22,7 +22,7 @@ Floats = NDArray[np.float32]
 class Transition(NamedTuple):
     """What one step of all environments gave."""
 
-    reward: NDArray[np.float64]
+    shaped_reward: NDArray[np.float64]
     """Reward to learn from (n,): designed, scaled, potential included."""
     terminated: NDArray[np.bool_]
     truncated: NDArray[np.bool_]
@@ -116,31 +116,33 @@ class Simulation:
         previous, result = self._raw, self._batch.step(environment_action)
         taken = int(result.env_steps.sum())
         self.env_steps += taken
-        reward, components = self._reward(previous, environment_action, result)
+        shaped_reward, components = self._shaped_reward(previous, environment_action, result)
         following = self._observe.step(result.observations, action)
         following_plain = self._observe.unnormalised
         self._check(following_plain)
         self._raw, self.observations, self.plain = result.observations, following, following_plain
         done = result.terminated | result.truncated
         clipped = self._act.clipped
-        self.episodes.add(result.original_rewards, reward, result.env_steps, components, clipped)
+        self.episodes.add(result.original_rewards, shaped_reward, result.env_steps, components, clipped)
         if done.any():
             self._restart(np.flatnonzero(done), result.terminated)
-        return Transition(reward, result.terminated, result.truncated, following, following_plain)
+        return Transition(shaped_reward, result.terminated, result.truncated, following, following_plain)
 
     def close(self) -> None:
         """Close the environments."""
         self._batch.close()
 
-    def _reward(self, previous: Raw, action: Any, result: Any) -> tuple[NDArray[np.float64], dict[str, Any]]:
+    def _shaped_reward(self, previous: Raw, action: Any, result: Any) -> tuple[NDArray[np.float64], dict[str, Any]]:
         original = result.original_rewards
         if self._is_plain_reward:
             return original * self._transforms.reward_scale, {}
         arguments = (result.observations, original, result.terminated, result.truncated, result.info)
-        reward, components = self._transforms.shaped_reward(previous, action, *arguments, self._gamma)
-        if not np.isfinite(reward).all():
-            raise Diverged(f"The learning reward is {reward[~np.isfinite(reward)][0]} at step {self.env_steps}.")
-        return reward, components
+        shaped_reward, components = self._transforms.shaped_reward(previous, action, *arguments, self._gamma)
+        if not np.isfinite(shaped_reward).all():
+            raise Diverged(
+                f"The learning reward is {shaped_reward[~np.isfinite(shaped_reward)][0]} at step {self.env_steps}."
+            )
+        return shaped_reward, components
 
     def _restart(self, rows: NDArray[Any], terminated: NDArray[np.bool_]) -> None:
         self.episodes.finish(rows, terminated)

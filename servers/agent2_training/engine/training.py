@@ -37,7 +37,7 @@ class Training:
     Args:
         design: the design as JSON.
         candidate: folder of mdp.py and policy.py.
-        job: `{"reference": …, "root": …}`, how to build the environment.
+        origin: `{"reference": …, "root": …}`, how to build the environment.
         work: the run's writable folder.
         seed: training seed.
         budget_env_steps: environment steps of the whole run, those before a resume included.
@@ -48,7 +48,7 @@ class Training:
         self,
         design: dict[str, Any],
         candidate: Path,
-        job: dict[str, Any],
+        origin: dict[str, Any],
         work: Path,
         seed: int,
         budget_env_steps: int,
@@ -60,7 +60,7 @@ class Training:
         self.candidate, self._seed, self._budget, self._control = candidate, seed, budget_env_steps, control
         self.values: dict[str, Any] = design["hyperparameters"]
         self._normalisation: str = design["mdp"].get("stateful", {}).get("normalise_observation", "none")
-        first = build_environment(job["reference"], root=job.get("root"))
+        first = build_environment(origin["reference"], root=origin.get("root"))
         mdp = {**design["mdp"], "max_episode_steps": first.max_episode_steps}
         self._design = {**design, "mdp": mdp}
         control.beat(0, is_forced=True)  # from here on, code that hangs is noticed within the stall limit
@@ -68,7 +68,7 @@ class Training:
         built = [first.env]
 
         def build() -> Any:
-            return built.pop() if built else build_environment(job["reference"], root=job.get("root")).env
+            return built.pop() if built else build_environment(origin["reference"], root=origin.get("root")).env
 
         self.simulation = Simulation(build, self._design, transforms, seed)
         seed_everything(seed)  # whatever building drew, the networks start from the seed

@@ -12,7 +12,7 @@ from agent2_schemas import Agent2Error, EnvironmentReport, Evaluation, Frozen
 from agent2_training.checkpoints import MalformedCheckpoint, read_plain_file
 from agent2_training.evaluation.policy_folder import write_policy_folder
 from agent2_training.evaluation.processes import Deadlines, run_processes
-from agent2_training.runs.starting import environment_job
+from agent2_training.runs.starting import environment_origin
 from agent2_workspace import ProjectFolder, RunFolder, read_json, write_json, write_whole
 
 FILE, ORIGIN = "best.npz", "best.json"
@@ -64,7 +64,7 @@ async def record_best(project: ProjectFolder, run: RunFolder, evaluation: Evalua
         await anyio.to_thread.run_sync(write_policy_folder, folder, run, evaluation.checkpoint_env_steps)
         written.mkdir()
         outcome = await run_processes(
-            folder, environment_job(project), project.seeds("recording", episodes), "deterministic",
+            folder, environment_origin(project), project.seeds("recording", episodes), "deterministic",
             Deadlines(total_seconds=SECONDS), recording=written / FILE,
         )  # fmt: skip
         if outcome.error:

@@ -15,7 +15,7 @@ from agent2_training.evaluation.environment_hash import environment_hash, is_env
 from agent2_training.evaluation.policy_folder import write_policy_folder
 from agent2_training.evaluation.processes import EvaluationOutcome, run_processes
 from agent2_training.evaluation.statistics import summarise
-from agent2_training.runs.starting import environment_job
+from agent2_training.runs.starting import environment_origin
 from agent2_workspace import ProjectFolder, RunFolder, fresh_seeds, read_json, sha256_of, write_json
 
 Mode = Literal["deterministic", "stochastic"]
@@ -113,7 +113,7 @@ async def evaluate(project: ProjectFolder, run: RunFolder, request: EvaluationRe
     folder = run.root / f".policy-{blank.evaluation_id}-{secrets.token_hex(3)}"
     try:
         sha256 = await anyio.to_thread.run_sync(_prepare, project, run, request, folder)
-        outcome = await run_processes(folder, environment_job(project), seeds, request.mode)
+        outcome = await run_processes(folder, environment_origin(project), seeds, request.mode)
     except MalformedCheckpoint as error:
         outcome, sha256 = EvaluationOutcome(error=f"The checkpoint cannot be used: {error}."), ""
     finally:

@@ -27,7 +27,7 @@ from agent2_training.evaluation.policy_peer import START_SECONDS, ActionCheck, E
 
 
 @dataclass(frozen=True, kw_only=True)
-class Job:
+class EvaluationRequest:
     """What the server asks for, on a descriptor of its own."""
 
     reference: dict[str, Any]
@@ -63,27 +63,27 @@ class CheckedEnvironment(gymnasium.Wrapper[Any, Any, Any, Any]):
 
 
 class EpisodeEvaluation:
-    """All episodes of one job."""
+    """All episodes of one request."""
 
-    def __init__(self, job: Job, channel: FrameChannel) -> None:
+    def __init__(self, request: EvaluationRequest, channel: FrameChannel) -> None:
         """Build the first environment, whose spaces the policy host is told."""
-        self._job, self._channel = job, channel
-        self._count = max(1, min(job.lockstep, len(job.seeds)))
+        self._request, self._channel = request, channel
+        self._count = max(1, min(request.lockstep, len(request.seeds)))
         self._built = 0
         self._clipped: Array = np.zeros(self._count, bool)
         self.env_steps = 0
         self.clipped_steps = 0
         self.stepping_seconds = 0.0
-        self._first = build_environment(job.reference, root=job.root)
+        self._first = build_environment(request.reference, root=request.root)
         self._check = ActionCheck(self._first.action_space)
         self._peer = PolicyPeer(
             channel,
             self._count,
             self._first.observation_space,
             self._first.action_space,
-            job.policy_seconds,
-            job.start_seconds,
-            job.waiting,
+            request.policy_seconds,
+            request.start_seconds,
+            request.waiting,
         )
 
     def run(self) -> Rollout:
@@ -95,8 +95,8 @@ class EpisodeEvaluation:
         """
         self._peer.begin()
         begun = time.monotonic()
-        self._end = begun + self._job.total_seconds
-        rollout = run_episodes(self._build, self._act, self._job.seeds, count=self._count)
+        self._end = begun + self._request.total_seconds
+        rollout = run_episodes(self._build, self._act, self._request.seeds, count=self._count)
         self.stepping_seconds = time.monotonic() - begun
         return rollout
 
@@ -106,25 +106,31 @@ class EpisodeEvaluation:
         self.clipped_steps += bool(self._clipped[row])
 
     def _build(self) -> gymnasium.Env[Any, Any]:
-        adapted = self._first if not self._built else build_environment(self._job.reference, root=self._job.root)
+        adapted = (
+            self._first if not self._built else build_environment(self._request.reference, root=self._request.root)
+        )
         self._built += 1
         return CheckedEnvironment(adapted.env, self._built - 1, self)
 
     def _act(self, observation: Raw, reset_mask: Array) -> Raw:
         if time.monotonic() > self._end:
-            message = f"not all episodes ended within {self._job.total_seconds:.0f} s ({self.env_steps} steps taken)"
+            message = (
+                f"not all episodes ended within {self._request.total_seconds:.0f} s ({self.env_steps} steps taken)"
+            )
             raise EvaluationFailed("time", f"{message}; does every episode end?")
         actions, self._clipped = self._check(self._peer.act(reset_mask, observation))
         return actions
 
 
 def evaluate(
-    job: Job, channel: FrameChannel, make: Callable[[Job, FrameChannel], EpisodeEvaluation] = EpisodeEvaluation
+    request: EvaluationRequest,
+    channel: FrameChannel,
+    make: Callable[[EvaluationRequest, FrameChannel], EpisodeEvaluation] = EpisodeEvaluation,
 ) -> dict[str, Any]:
-    """Run a job and describe its end as JSON: returns and lengths, or whose fault it was and why."""
+    """Run a request and describe its end as JSON: returns and lengths, or whose fault it was and why."""
     evaluation: EpisodeEvaluation | None = None
     try:
-        evaluation = make(job, channel)
+        evaluation = make(request, channel)
         rollout = evaluation.run()
     except EvaluationFailed as error:
         return {"side": error.side, "error": str(error)}
@@ -143,15 +149,15 @@ def evaluate(
 
 
 def main() -> None:
-    """Read the job, evaluate, write the result."""
+    """Read the request, evaluate, write the result."""
     parser = argparse.ArgumentParser()
-    for name in ("job", "result", "read", "write"):
+    for name in ("request", "result", "read", "write"):
         parser.add_argument(f"--{name}", type=int, required=True)
     options = parser.parse_args()
-    with os.fdopen(options.job, "rb") as file:
-        job = Job(**json.loads(file.read()))
+    with os.fdopen(options.request, "rb") as file:
+        request = EvaluationRequest(**json.loads(file.read()))
     os.set_inheritable(options.result, False)
-    result = evaluate(job, FrameChannel(options.read, options.write))
+    result = evaluate(request, FrameChannel(options.read, options.write))
     with os.fdopen(options.result, "wb") as file:
         file.write(json.dumps(result).encode())
 

@@ -1,4 +1,4 @@
-"""The two processes of an evaluation, joined by two pipes; job and result go over pipes that only one of them holds."""
+"""The two processes of an evaluation, joined by two pipes; request and result go over pipes that only one of them holds."""
 
 import json
 import os
@@ -74,7 +74,7 @@ async def run_processes(
         Returns and lengths in the order of the seeds, or the cause of the failure.
     """
     deadlines = deadlines or Deadlines()
-    job = {
+    request = {
         **environment,
         "seeds": list(seeds),
         "lockstep": lockstep,
@@ -83,7 +83,7 @@ async def run_processes(
         "start_seconds": deadlines.start_seconds,
     }
     pipes, waiting = _Pipes(), WaitingTime()
-    job["waiting"] = waiting.descriptor
+    request["waiting"] = waiting.descriptor
     evaluator: Peer | None = None
     policy: Peer | None = None
     try:
@@ -94,11 +94,13 @@ async def run_processes(
         waiting.watch(policy.pid)
         inherited = (*pipes.of_evaluator, waiting.descriptor)
         evaluator = start_peer(_evaluator_request(environment, pipes, wall_seconds, recording), pass_fds=inherited)
-        job_file, result_file = pipes.ours()
+        request_file, result_file = pipes.ours()
         pipes.close()
         result = None
         with anyio.move_on_after(wall_seconds):
-            result = await anyio.to_thread.run_sync(_exchange, job, job_file, result_file, abandon_on_cancel=True)
+            result = await anyio.to_thread.run_sync(
+                _exchange, request, request_file, result_file, abandon_on_cancel=True
+            )
         return await anyio.to_thread.run_sync(_outcome, result, evaluator, policy)
     except (Agent2Error, OSError) as error:
         return EvaluationOutcome(error=f"The evaluation could not be started: {error}")
@@ -111,15 +113,15 @@ async def run_processes(
 
 
 class _Pipes:
-    """Four pipes: job, result, frames to the policy host, frames from it."""
+    """Four pipes: request, result, frames to the policy host, frames from it."""
 
     def __init__(self) -> None:
-        self.job_read, self._job_write = os.pipe()
+        self.request_read, self._request_write = os.pipe()
         self._result_read, self.result_write = os.pipe()
         self.policy_read, self.evaluator_write = os.pipe()
         self.evaluator_read, self.policy_write = os.pipe()
         self._open = {
-            self.job_read, self._job_write, self._result_read, self.result_write,
+            self.request_read, self._request_write, self._result_read, self.result_write,
             self.policy_read, self.evaluator_write, self.evaluator_read, self.policy_write,
         }  # fmt: skip
 
@@ -131,11 +133,11 @@ class _Pipes:
     @property
     def of_evaluator(self) -> tuple[int, ...]:
         """Descriptors of the evaluator."""
-        return (self.job_read, self.result_write, self.evaluator_read, self.evaluator_write)
+        return (self.request_read, self.result_write, self.evaluator_read, self.evaluator_write)
 
     def ours(self) -> tuple[BinaryIO, BinaryIO]:
-        """Give our ends as files of their own: where the job goes, where the result comes from."""
-        return os.fdopen(os.dup(self._job_write), "wb"), os.fdopen(os.dup(self._result_read), "rb")
+        """Give our ends as files of their own: where the request goes, where the result comes from."""
+        return os.fdopen(os.dup(self._request_write), "wb"), os.fdopen(os.dup(self._result_read), "rb")
 
     def close(self) -> None:
         """Close every end, so that the end of a child shows; a second call does nothing."""
@@ -143,12 +145,12 @@ class _Pipes:
             os.close(self._open.pop())
 
 
-def _exchange(job: dict[str, Any], job_file: BinaryIO, result_file: BinaryIO) -> bytes:
-    """Hand over the job and wait for the result; empty where the evaluator ended without one."""
+def _exchange(request: dict[str, Any], request_file: BinaryIO, result_file: BinaryIO) -> bytes:
+    """Hand over the request and wait for the result; empty where the evaluator ended without one."""
     with result_file:
         try:
-            with job_file:
-                job_file.write(json.dumps(job).encode())
+            with request_file:
+                request_file.write(json.dumps(request).encode())
         except BrokenPipeError:
             return b""
         return result_file.read(RESULT_LIMIT_BYTES)
@@ -171,13 +173,13 @@ def _policy_request(folder: Path, mode: str, pipes: _Pipes, wall_seconds: float)
 def _evaluator_request(
     environment: dict[str, Any], pipes: _Pipes, wall_seconds: float, recording: Path | None
 ) -> ProcessRequest:
-    job, result, read, write = map(str, pipes.of_evaluator)
+    request, result, read, write = map(str, pipes.of_evaluator)
     configuration = read_configuration()
     granted = configuration.granted(str(environment["reference"]["name"]))
     file = ("--file", str(recording)) if recording else ()
     return ProcessRequest(
         module=f"{_PACKAGE}.{'recorder' if recording else 'evaluator'}",
-        arguments=("--job", job, "--result", result, "--read", read, "--write", write, *file),
+        arguments=("--request", request, "--result", result, "--read", read, "--write", write, *file),
         writable=recording.parent if recording else None,
         read_only=(*((Path(environment["root"]),) if environment["root"] else ()), *granted.read),
         limits=_limits(wall_seconds),

@@ -13,7 +13,7 @@ import numpy as np
 
 from agent2_targets.runtime.frames import FrameChannel
 from agent2_targets.runtime.spaces import Array, SpaceDict, describe_space, leaf_layout, leaf_values, leaves
-from agent2_training.evaluation.evaluator import EpisodeEvaluation, Job, evaluate
+from agent2_training.evaluation.evaluator import EpisodeEvaluation, EvaluationRequest, evaluate
 
 ROWS_AT_MOST = 8000
 BYTES_AT_MOST = 64 * 2**20
@@ -106,11 +106,11 @@ def _arrays(
 
 
 class RecordedEvaluation(EpisodeEvaluation):
-    """All episodes of one job, recorded."""
+    """All episodes of one request, recorded."""
 
-    def __init__(self, job: Job, channel: FrameChannel) -> None:
+    def __init__(self, request: EvaluationRequest, channel: FrameChannel) -> None:
         """Start with an empty recording."""
-        super().__init__(job, channel)
+        super().__init__(request, channel)
         self.recording = Recording()
 
     def _build(self) -> gymnasium.Env[Any, Any]:
@@ -118,23 +118,23 @@ class RecordedEvaluation(EpisodeEvaluation):
 
 
 def main() -> None:
-    """Read the job, run its episodes, write the file and the result."""
+    """Read the request, run its episodes, write the file and the result."""
     parser = argparse.ArgumentParser()
-    for name in ("job", "result", "read", "write"):
+    for name in ("request", "result", "read", "write"):
         parser.add_argument(f"--{name}", type=int, required=True)
     parser.add_argument("--file", type=Path, required=True)
     options = parser.parse_args()
-    with os.fdopen(options.job, "rb") as file:
-        job = Job(**json.loads(file.read()))
+    with os.fdopen(options.request, "rb") as file:
+        request = EvaluationRequest(**json.loads(file.read()))
     os.set_inheritable(options.result, False)
     os.nice(NICENESS)
     made: list[RecordedEvaluation] = []
 
-    def make(job: Job, channel: FrameChannel) -> RecordedEvaluation:
-        made.append(RecordedEvaluation(job, channel))
+    def make(request: EvaluationRequest, channel: FrameChannel) -> RecordedEvaluation:
+        made.append(RecordedEvaluation(request, channel))
         return made[-1]
 
-    result = evaluate(job, FrameChannel(options.read, options.write), make)
+    result = evaluate(request, FrameChannel(options.read, options.write), make)
     if "error" not in result:
         made[-1].recording.write(options.file)
     with os.fdopen(options.result, "wb") as file:

@@ -180,13 +180,13 @@ def _freeze(
         write_whole(run.candidate_copy / source.name, source.read_bytes())
     if resume is not None:
         write_whole(run.root / RESUME_FILE, resume.read_bytes())
-    write_whole(run.root / "reference.json", json.dumps(environment_job(project)))
+    write_whole(run.root / "reference.json", json.dumps(environment_origin(project)))
     run.work.mkdir()
     own(run)
     return specification
 
 
-def environment_job(project: ProjectFolder) -> dict[str, Any]:
+def environment_origin(project: ProjectFolder) -> dict[str, Any]:
     """Tell a child process how to build the project's environment: reference, and where its files lie."""
     reference = project.read().environment.model_dump(mode="json")
     root = str(project.snapshot) if project.snapshot.is_dir() else None

@@ -75,11 +75,11 @@ class CurrentApi(gymnasium.Env[Any, Any]):
         self._steps += 1
         result = self.environment.step(int(action) if self._is_discrete else action)
         if len(result) == 5:
-            observation, reward, terminated, truncated, info = result
+            observation, original_reward, terminated, truncated, info = result
         else:
-            observation, reward, terminated, truncated, info = self._from_four(result)
-        if type(reward) is not float:
-            reward = self._number(reward)
+            observation, original_reward, terminated, truncated, info = self._from_four(result)
+        if type(original_reward) is not float:
+            original_reward = self._number(original_reward)
         self._elapsed += 1
         if self._limit is not None and self._elapsed >= self._limit and not terminated:
             truncated = True
@@ -90,7 +90,7 @@ class CurrentApi(gymnasium.Env[Any, Any]):
             observation = self._conform(observation)
         except StepFault as fault:
             raise StepFault(fault.message, self._steps) from None
-        return observation, reward, bool(terminated), bool(truncated), info
+        return observation, original_reward, bool(terminated), bool(truncated), info
 
     def render(self) -> Any:
         """Draw what the environment draws."""
@@ -110,20 +110,20 @@ class CurrentApi(gymnasium.Env[Any, Any]):
     def _from_four(self, result: Any) -> tuple[Any, Any, bool, bool, dict[str, Any]]:
         if len(result) != 4:
             raise StepFault(f"step returned {len(result)} values, expected 5", self._steps)
-        observation, reward, done, info = result
+        observation, original_reward, done, info = result
         truncated = bool(info.get("TimeLimit.truncated", False))
         self._note(FOUR_VALUES)
-        return observation, reward, bool(done) and not truncated, bool(done) and truncated, info
+        return observation, original_reward, bool(done) and not truncated, bool(done) and truncated, info
 
-    def _number(self, reward: Any) -> float:
-        if np.ndim(reward):
-            if np.size(reward) != 1:
-                raise StepFault(f"the reward has shape {np.shape(reward)}, expected one number", self._steps)
+    def _number(self, original_reward: Any) -> float:
+        if np.ndim(original_reward):
+            if np.size(original_reward) != 1:
+                raise StepFault(f"the reward has shape {np.shape(original_reward)}, expected one number", self._steps)
             self._note(REWARD_ARRAY)
         try:
-            return float(np.squeeze(reward))
+            return float(np.squeeze(original_reward))
         except (TypeError, ValueError) as error:
-            raise StepFault(f"the reward is {reward!r}, expected a number", self._steps) from error
+            raise StepFault(f"the reward is {original_reward!r}, expected a number", self._steps) from error
 
     def _note(self, adaptation: str) -> None:
         if adaptation not in self.adaptations:

@@ -90,7 +90,7 @@ class EnvironmentBatch:
         """
         count = self.count
         parts = self._allocate(count)
-        rewards = np.zeros(count)
+        original_rewards = np.zeros(count)
         terminated, truncated = np.zeros(count, dtype=bool), np.zeros(count, dtype=bool)
         env_steps = np.zeros(count, dtype=np.int64)
         info: Info = {key: (np.zeros(count), np.zeros(count, dtype=bool)) for key in self.info_keys}
@@ -101,23 +101,23 @@ class EnvironmentBatch:
             ended = stopped = False
             try:
                 while taken < self.action_repeat and not (ended or stopped):
-                    observation, reward, ended, stopped, details = environment.step(action)
-                    total += float(reward)
+                    observation, original_reward, ended, stopped, details = environment.step(action)
+                    total += float(original_reward)
                     taken += 1
             except Exception as error:
                 error.add_note(f"at step {self.steps[row] + taken + 1} of environment {row}")
                 raise
             self._store(parts, row, row, observation)
-            rewards[row], terminated[row], truncated[row], env_steps[row] = total, ended, stopped, taken
+            original_rewards[row], terminated[row], truncated[row], env_steps[row] = total, ended, stopped, taken
             for key, (values, present) in info.items():
                 if key in details:
                     values[row], present[row] = number_or_nan(details[key]), True
         self.steps += env_steps
         self._check_finite(parts, None)
-        if not np.isfinite(rewards).all():
-            row = int(np.flatnonzero(~np.isfinite(rewards))[0])
-            raise NonFinite(f"the reward is {rewards[row]}", int(self.steps[row]), row)
-        return BatchStep(as_raw(parts), rewards, terminated, truncated, info, env_steps)
+        if not np.isfinite(original_rewards).all():
+            row = int(np.flatnonzero(~np.isfinite(original_rewards))[0])
+            raise NonFinite(f"the reward is {original_rewards[row]}", int(self.steps[row]), row)
+        return BatchStep(as_raw(parts), original_rewards, terminated, truncated, info, env_steps)
 
     def close(self) -> None:
         """Close every environment."""

@@ -6,7 +6,7 @@ from agent2_targets.runtime.agent import Agent
 from agent2_targets.runtime.environment import build_environment
 from agent2_targets.runtime.rollout import run_episodes
 from agent2_training.evaluation.policy_folder import write_policy_folder
-from agent2_training.runs.starting import environment_job
+from agent2_training.runs.starting import environment_origin
 from agent2_workspace import ProjectFolder, RunFolder
 
 HARMLESS = '"""The environment as it is."""\n\n\ndef observe(observation):\n    return observation\n'
@@ -28,9 +28,9 @@ def honest_returns(
     write_policy_folder(folder, run, env_steps)
     (folder / "mdp.py").write_text(code)
     agent = Agent.load(folder)
-    job = environment_job(project)
+    origin = environment_origin(project)
     return run_episodes(
-        lambda: build_environment(job["reference"], root=job["root"]).env,
+        lambda: build_environment(origin["reference"], root=origin["root"]).env,
         lambda raw, mask: agent.act(raw, mask, True),
         project.seeds("selection", episodes),
     ).original_returns

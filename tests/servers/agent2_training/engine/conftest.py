@@ -43,9 +43,9 @@ def run_folder(tmp_path: Path) -> Callable[..., Path]:
         (candidate / "mdp.py").write_text(mdp_code or '"""Nothing is changed."""\n')
         arguments = changed.pop("keyword_arguments", {})
         reference = {"name": environment, "keyword_arguments": arguments}
-        job = {"reference": reference, "root": str(Path(__file__).parent)}
+        origin = {"reference": reference, "root": str(Path(__file__).parent)}
         stateful, info_keys = changed.pop("stateful", {}), changed.pop("info_keys", ())
-        design = make_design(job, candidate / "mdp.py", algorithm, budget, stateful, info_keys, changed)
+        design = make_design(origin, candidate / "mdp.py", algorithm, budget, stateful, info_keys, changed)
         (candidate / "design.yaml").write_text(yaml.safe_dump(json.loads(design.model_dump_json())))
         (candidate / "policy.py").write_text(render_policy(design))
         run = {
@@ -58,14 +58,14 @@ def run_folder(tmp_path: Path) -> Callable[..., Path]:
         }
         run |= {"budget_env_steps": budget, "lease": "keep", "created_at": ""}
         (folder / "run.json").write_text(RunSpecification.model_validate(run).model_dump_json())
-        (folder / "reference.json").write_text(json.dumps(job))
+        (folder / "reference.json").write_text(json.dumps(origin))
         return folder
 
     return write
 
 
 def make_design(
-    job: dict[str, Any],
+    origin: dict[str, Any],
     mdp_file: Path,
     algorithm: str,
     budget: int,
@@ -73,7 +73,7 @@ def make_design(
     info_keys: Any,
     changed: dict[str, Any],
 ) -> Design:
-    adapted = build_environment(job["reference"], root=job["root"])
+    adapted = build_environment(origin["reference"], root=origin["root"])
     mdp: dict[str, Any] = {
         "environment_observation_space": adapted.observation_space,
         "environment_action_space": adapted.action_space,
@@ -114,11 +114,17 @@ def make_training(run_folder: Callable[..., Path]) -> Callable[..., Training]:
 
 def open_training(folder: Path, control: WorkerControl | None = None) -> Training:
     design = yaml.safe_load((folder / "candidate" / "design.yaml").read_text())
-    job = json.loads((folder / "reference.json").read_text())
+    origin = json.loads((folder / "reference.json").read_text())
     run = json.loads((folder / "run.json").read_text())
     budget = run["budget_env_steps"]
     return Training(
-        design, folder / "candidate", job, folder / "work", run["training_seed"], budget, control or WorkerControl(None)
+        design,
+        folder / "candidate",
+        origin,
+        folder / "work",
+        run["training_seed"],
+        budget,
+        control or WorkerControl(None),
     )
 
 

@@ -37,11 +37,11 @@ def numpy_returns(monkeypatch: pytest.MonkeyPatch) -> None:
 def stock_buffer(rollout: Rollout) -> Any:
     """Put a rollout into Tianshou's buffer by its own `add`."""
     buffer: Any = VectorReplayBuffer(STEPS * COUNT, COUNT)
-    for step in range(rollout.rewards.shape[1]):
+    for step in range(rollout.shaped_rewards.shape[1]):
         fields = {
             "obs": rollout.observations,
             "act": rollout.actions,
-            "rew": rollout.rewards,
+            "rew": rollout.shaped_rewards,
             "obs_next": rollout.following,
         }
         columns: dict[str, Any] = {name: value[:, step] for name, value in fields.items()}
@@ -143,7 +143,7 @@ def test_the_on_policy_collector_equals_the_stock_one(make_training: MakeTrainin
     fields = {
         "obs": rollout.observations,
         "act": rollout.actions,
-        "rew": rollout.rewards,
+        "rew": rollout.shaped_rewards,
         "obs_next": rollout.following,
     }
     fields |= {"terminated": rollout.terminated, "truncated": rollout.truncated}
@@ -162,9 +162,14 @@ def filled(training: Training, rows: int) -> tuple[ReplayBuffer, Any]:
     for _ in range(rows):
         plain, action = simulation.plain, simulation.random_actions(generator)
         result = simulation.step(action)
-        ours.add(plain, action, result.reward, result.following_plain, result.terminated)
+        ours.add(plain, action, result.shaped_reward, result.following_plain, result.terminated)
         row = Batch(
-            obs=plain, act=action, rew=result.reward, obs_next=result.following_plain, info=Batch(), policy=Batch()
+            obs=plain,
+            act=action,
+            rew=result.shaped_reward,
+            obs_next=result.following_plain,
+            info=Batch(),
+            policy=Batch(),
         )
         row.terminated, row.truncated = result.terminated, result.truncated
         row.done = result.terminated | result.truncated

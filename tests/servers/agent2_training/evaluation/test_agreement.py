@@ -17,7 +17,7 @@ from agent2_training.engine.networks import load_policy_module
 from agent2_training.engine.training import Training
 from agent2_training.evaluation.policy_folder import write_policy_folder
 from agent2_training.evaluation.processes import run_processes
-from agent2_training.runs.starting import environment_job
+from agent2_training.runs.starting import environment_origin
 from agent2_workspace import RunFolder, read_yaml, write_yaml
 
 SEED = 11
@@ -68,7 +68,9 @@ async def test_greedy_returns_of_training_and_of_the_split_evaluation_are_equal(
     run: RunFolder = lab.run(project, candidate)
 
     design = candidate.read_design().model_dump(mode="json")
-    training = Training(design, run.candidate_copy, environment_job(project), run.work, SEED, 1000, WorkerControl(None))
+    training = Training(
+        design, run.candidate_copy, environment_origin(project), run.work, SEED, 1000, WorkerControl(None)
+    )
     normaliser = Normaliser(10)
     normaliser.update(np.random.default_rng(0).normal(0.5, 2.0, (100, 10)))
     training.simulation.normaliser = normaliser
@@ -81,7 +83,7 @@ async def test_greedy_returns_of_training_and_of_the_split_evaluation_are_equal(
     mean, count = greedy_original_return(training, load_policy_module(run.candidate_copy / "policy.py"))
     seeds = tuple(int(seed >> 1) for seed in np.random.SeedSequence([SEED, 0]).generate_state(count))
     with anyio.fail_after(60):
-        outcome = await run_processes(tmp_path / "policy", environment_job(project), seeds, "deterministic")
+        outcome = await run_processes(tmp_path / "policy", environment_origin(project), seeds, "deterministic")
     training.simulation.close()
 
     assert outcome.error == ""

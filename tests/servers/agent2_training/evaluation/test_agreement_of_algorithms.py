@@ -17,7 +17,7 @@ from agent2_training.engine.networks import load_policy_module
 from agent2_training.engine.training import Training
 from agent2_training.evaluation.policy_folder import write_policy_folder
 from agent2_training.evaluation.processes import run_processes
-from agent2_training.runs.starting import environment_job
+from agent2_training.runs.starting import environment_origin
 from agent2_workspace import CandidateFolder, ProjectFolder, read_yaml, write_yaml
 
 SEED = 11
@@ -85,7 +85,7 @@ async def test_a_trained_checkpoint_gives_the_same_returns_on_the_same_seeds(
 ) -> None:
     project = lab.project("both", EnvironmentReference(name=ENVIRONMENTS[algorithm]))
     run = lab.run(project, stateful_candidate(lab, project, algorithm, normalise, history, repeat))
-    arguments = (run.candidate_copy, environment_job(project), run.work, SEED, 600, WorkerControl(None))
+    arguments = (run.candidate_copy, environment_origin(project), run.work, SEED, 600, WorkerControl(None))
     design = run_design(run)
     Training(design, *arguments).run()
     assert accept_checkpoints(run) == {}
@@ -101,7 +101,7 @@ async def test_a_trained_checkpoint_gives_the_same_returns_on_the_same_seeds(
     seeds = tuple(int(seed >> 1) for seed in np.random.SeedSequence([SEED, env_steps]).generate_state(count))
     write_policy_folder(tmp_path / "policy", run, env_steps)
     with anyio.fail_after(120):
-        outcome = await run_processes(tmp_path / "policy", environment_job(project), seeds, "deterministic")
+        outcome = await run_processes(tmp_path / "policy", environment_origin(project), seeds, "deterministic")
 
     assert outcome.error == ""
     assert outcome.original_returns == pytest.approx([episode[0] for episode in reported], rel=1e-9)

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from agent2_targets.runtime.frames import ACT, HEADER, INIT, STEP, FrameChannel, FrameError, decode_step, encode_batch
-from agent2_training.evaluation.evaluator import Job, evaluate
+from agent2_training.evaluation.evaluator import EvaluationRequest, evaluate
 
 Answer = Callable[[Any, int], bytes]
 """From spaces and count, and the sequence number, to the bytes that are written back."""
@@ -76,7 +76,7 @@ def act_frame(init: Any, sequence: int, value: Any) -> bytes:
 
 
 def run(
-    folder: Path, answer: Answer, *, action: str = "Box(-1, 1, (1,), np.float32)", before: str = "pass", **job: Any
+    folder: Path, answer: Answer, *, action: str = "Box(-1, 1, (1,), np.float32)", before: str = "pass", **changed: Any
 ):
     (folder / "counter.py").write_text(COUNTER.format(action=action, before=before))
     to_host, from_evaluator = os.pipe()
@@ -84,10 +84,10 @@ def run(
     host = FakeHost(FrameChannel(to_host, from_host), answer)
     values: dict[str, Any] = {
         "reference": {"name": "counter.py:Counter"}, "root": str(folder), "seeds": [2, 3, 4, 5, 6], "lockstep": 2,
-        "policy_seconds": 2.0, "total_seconds": 20.0, **job,
+        "policy_seconds": 2.0, "total_seconds": 20.0, **changed,
     }  # fmt: skip
     channel = FrameChannel(to_evaluator, from_evaluator)
-    result = evaluate(Job(**values), channel)
+    result = evaluate(EvaluationRequest(**values), channel)
     channel.close()
     host.join()
     return result, host

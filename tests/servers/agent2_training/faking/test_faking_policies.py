@@ -17,7 +17,7 @@ from agent2_training.evaluation.calls import EvaluationCalls
 from agent2_training.evaluation.evaluations import stored_evaluations
 from agent2_training.evaluation.policy_folder import write_policy_folder
 from agent2_training.evaluation.processes import Deadlines, run_processes
-from agent2_training.runs.starting import environment_job
+from agent2_training.runs.starting import environment_origin
 from agent2_workspace import ProjectFolder, RunFolder
 
 from ...agent2_sandbox.conftest import require_tier  # noqa: TID252  (the folders of tests are no package with a name)
@@ -115,7 +115,7 @@ async def test_a_policy_that_never_loads_is_ended_by_its_own_deadline(
     write_policy_folder(tmp_path / "policy", run, 100)
     with anyio.fail_after(100):
         outcome = await run_processes(
-            tmp_path / "policy", environment_job(cartpole), (1,), "deterministic", Deadlines(start_seconds=20.0)
+            tmp_path / "policy", environment_origin(cartpole), (1,), "deterministic", Deadlines(start_seconds=20.0)
         )
 
     assert "took longer than 20.0 s while loading" in outcome.error
