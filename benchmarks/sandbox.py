@@ -1,11 +1,11 @@
 """Print what the sandbox costs beside the bare process, all measured in this very run, and append it to results/sandbox.csv.
 
-python benchmarks/sandbox.py [--tier A] [--rounds 5] [--steps 20000]
+python benchmarks/sandbox.py [--tier A] [--rounds 5] [--steps 100000] [--training-rounds 12]
 
 Start-up, environment steps per second of training (target: at most 3 % lost), and microseconds per step of the split
 evaluation beside the same agent in one process, for 1, 4 and 16 environments. The bare process takes turns with the
 sandboxed one. Times are the smallest of the rounds, which other work on the machine disturbed least; the ratio of
-training counts steps per processor second of the worker, median over the rounds.
+training counts steps per processor second of the worker: geometric mean over the rounds, with its 95 % interval.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import argparse
 import asyncio
 import csv
 import json
+import math
 import os
 import statistics
 import subprocess
@@ -27,6 +28,7 @@ from typing import Any
 
 import torch
 from learning import describe, write_run
+from scipy import stats
 
 from agent2_sandbox import ProcessRequest, call_child, probe_isolation, read_run_process, start_run
 from agent2_targets.runtime.agent import Agent
@@ -71,9 +73,12 @@ def in_turns(bare: Callable[[], float], sandboxed: Callable[[], float], rounds: 
     return pairs
 
 
-def median_ratio(pairs: list[Pair]) -> float:
-    """Median over the rounds of bare by sandboxed seconds: below 1 where the sandbox slows down."""
-    return statistics.median(bare / sandboxed for bare, sandboxed in pairs)
+def mean_ratio(pairs: list[Pair]) -> tuple[float, float, float]:
+    """Geometric mean of bare by sandboxed seconds, below 1 where the sandbox slows down, and its 95 % t interval."""
+    logs = [math.log(bare / sandboxed) for bare, sandboxed in pairs]
+    centre = statistics.fmean(logs)
+    half = float(stats.t.ppf(0.975, len(logs) - 1)) * statistics.stdev(logs) / math.sqrt(len(logs))
+    return math.exp(centre), math.exp(centre - half), math.exp(centre + half)
 
 
 def least(pairs: list[Pair]) -> Pair:
@@ -196,8 +201,9 @@ def main() -> int:
     """Measure, print, append; the exit code tells whether training meets the target."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--tier", choices=("A", "B"), help="A: bubblewrap, B: Landlock; without it the best one here")
-    parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--steps", type=int, default=20_000)
+    parser.add_argument("--rounds", type=int, default=5, help="of starts and evaluations")
+    parser.add_argument("--training-rounds", type=int, default=12, help="at least 2: the interval needs them")
+    parser.add_argument("--steps", type=int, default=100_000)
     parser.add_argument("--environment", default="CartPole-v1")
     parser.add_argument("--algorithm", default="PPO")
     options = parser.parse_args()
@@ -209,21 +215,26 @@ def main() -> int:
         row: dict[str, Any] = {
             "date": datetime.now(UTC).date().isoformat(), "tier": probe_isolation().tier,
             "environment": options.environment, "algorithm": options.algorithm, "env_steps": options.steps,
-            "rounds": options.rounds, "cores": len(os.sched_getaffinity(0)), "load": round(os.getloadavg()[0], 1),
+            "rounds": options.rounds, "training_rounds": options.training_rounds, "cores": len(os.sched_getaffinity(0)), "load": round(os.getloadavg()[0], 1),
         }  # fmt: skip
         bare, sandboxed = least(measure_start(place, options.rounds))
         row |= {"start_bare_ms": round(bare * 1e3, 1), "start_sandboxed_ms": round(sandboxed * 1e3, 1)}
         print(f"tier {row['tier']}: an empty call takes {bare * 1e3:.0f} ms bare, {sandboxed * 1e3:.0f} ms sandboxed")
         training = TrainingPairs(place, options.environment, options.algorithm, options.steps)
-        ratio = median_ratio(in_turns(training.bare, training.sandboxed, options.rounds))
+        ratio, low, high = mean_ratio(in_turns(training.bare, training.sandboxed, options.training_rounds))
         bare, sandboxed = (options.steps / min(seconds) for seconds in training.wall_seconds.values())
         row |= {
             "steps_per_s_bare": round(bare),
             "steps_per_s_sandboxed": round(sandboxed),
             "rate_ratio": round(ratio, 3),
+            "rate_ratio_low": round(low, 3),
+            "rate_ratio_high": round(high, 3),
         }
         print(f"training: {bare:.0f} env steps/s bare, {sandboxed:.0f} sandboxed (wall time, best rounds)")
-        print(f"training, per processor second: x{ratio:.3f} (target: at least {1 - TARGET_LOST})")
+        print(
+            f"training, per processor second: x{ratio:.3f}, 95 % interval {low:.3f} to {high:.3f} "
+            f"(target: at least {1 - TARGET_LOST})"
+        )
         evaluations = measure_evaluation(training.folder, options.environment, place / "policy", options.rounds)
         for count, pairs in evaluations.items():
             alone, split = least(pairs)
