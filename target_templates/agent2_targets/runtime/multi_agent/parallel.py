@@ -1,0 +1,369 @@
+"""PettingZoo environments, parallel or turn-based, behind the interface of several agents."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..adapt import CAST, DEFAULT_LIMIT, OFFSET, choose_reset, has_info
+from ..batch import Info, number_or_nan
+from ..environment import DEFAULT_LIMIT_STEPS
+from ..failures import BuildError, NonFinite, StepFault
+from ..spaces import Array, as_raw, describe_space, flat_size, leaf_values, make_flattener
+from .grouping import ACTION_MASK, OBSERVATION, AgentSpaces, Seat, flat_box, form_groups, read_spaces
+from .interface import Grouped, JointObservation, JointStep, Layout
+from .joining import Slate, check_finite, concatenated, new_slate
+
+ALL = "__all__"
+"""Key that environments in RLlib's manner put beside their agents."""
+LIMIT_NAMES = ("max_cycles", "max_episode_steps", "_max_episode_steps", "max_steps")
+FLATTENED = "flattened-observation: the observations of {group} become float32 vectors, choices one-hot"
+OWN_STATE = "global-state: the environment has none, so it is all agents' observations together"
+
+
+class ParallelBatch:
+    """PettingZoo parallel environments of one kind, stepped one after another, returned as arrays.
+
+    Args:
+        build: makes one parallel environment; called `count` times.
+        count: number of environments.
+        backend: what simulates it; stands beside every score.
+        limit: truncate after this many steps; None keeps the environment's own limit, or 1000 where it names none.
+        is_cooperative: whether all agents want the same; None: yes where there is one group only.
+        info_keys: numeric keys of the agents' infos to collect, besides those seen at the first reset.
+        joins_observations: the state is the observations together even where `state()` exists (it only costs time).
+
+    Raises:
+        BuildError: an agent's space cannot be used.
+    """
+
+    def __init__(
+        self,
+        build: Callable[[], Any],
+        count: int,
+        *,
+        backend: str,
+        limit: int | None = None,
+        is_cooperative: bool | None = None,
+        info_keys: Sequence[str] = (),
+        joins_observations: bool = False,
+    ) -> None:
+        """Build the environments and read their spaces once: some make a new space object at each call."""
+        self.environments: list[Any] = [build() for _ in range(count)]
+        self.count, self.adaptations = count, list[str]()
+        self._resets = [choose_reset(environment, self._note) for environment in self.environments]
+        first, infos = self._reset_one(0, None)
+        members = read_members(self.environments[0], infos)
+        groups, self._seats = form_groups(members)
+        self._seat_of = {seat.agent: seat for seat in self._seats}
+        self._flatteners = {seat.agent: make_flattener(seat.own_space) for seat in self._seats if seat.is_flattened}
+        self._limit, limit = self._find_limit(limit)
+        state = None if joins_observations else read_state(self.environments[0])
+        self._has_state = state is not None
+        size = sum(flat_size(group.observation_space) * len(group.agents) for group in groups)
+        self.layout = Layout(
+            groups=groups,
+            state_space=flat_box(size if state is None else state.size),
+            max_episode_steps=limit,
+            is_cooperative=len(groups) == 1 if is_cooperative is None else is_cooperative,
+            info_keys=tuple(dict.fromkeys((*info_keys, *numeric_keys(infos)))),
+            backend=backend,
+        )
+        self._note_members(first, has_state=self._has_state or joins_observations)
+        self.steps = np.zeros(count, dtype=np.int64)
+        self._elapsed = np.zeros(count, dtype=np.int64)
+        self._is_present = np.zeros((count, len(self._seats)), dtype=bool)
+
+    def reset(
+        self, seeds: Sequence[int | None] | None = None, indices: Sequence[int] | NDArray[Any] | None = None
+    ) -> JointObservation:
+        """Start new episodes in these rows; as `MultiAgentBatch.reset`.
+
+        Raises:
+            StepFault: an observation does not fit its space, or is not finite.
+        """
+        rows = list(range(self.count)) if indices is None else [int(index) for index in indices]
+        slate = new_slate(self.layout.groups, len(rows))
+        states = np.zeros((len(rows), self.layout.state_space["shape"][0]), np.float32)
+        for slot, row in enumerate(rows):
+            observations, infos = self._reset_one(row, None if seeds is None else seeds[slot])
+            self._elapsed[row] = 0
+            self._check_agents(observations, row)
+            for place, seat in enumerate(self._seats):
+                present = seat.agent in observations
+                self._is_present[row, place] = present
+                if present:
+                    self._write(slate, slot, row, seat, observations[seat.agent], infos.get(seat.agent))
+            self._write_state(states, slot, row)
+        return self._joint(slate, states, rows)
+
+    def step(self, actions: Grouped) -> JointStep:
+        """Step every environment once; as `MultiAgentBatch.step`."""
+        slate = new_slate(self.layout.groups, self.count)
+        states = np.zeros((self.count, self.layout.state_space["shape"][0]), np.float32)
+        original_rewards = {group.name: np.zeros((self.count, len(group.agents))) for group in self.layout.groups}
+        terminated, truncated = np.zeros(self.count, dtype=bool), np.zeros(self.count, dtype=bool)
+        keys = self.layout.info_keys
+        info: Info = {key: (np.zeros(self.count), np.zeros(self.count, dtype=bool)) for key in keys}
+        chosen = {name: part.tolist() if part.dtype.kind in "iu" else part for name, part in actions.items()}
+        for row, environment in enumerate(self.environments):
+            given = {agent: self._action(self._seat_of[agent], chosen, row) for agent in self._acting(environment, row)}
+            observations, rewards, endings, stops, infos = self._step_one(row, environment, given)
+            self._check_agents(observations, row)
+            shown, terminated[row], truncated[row] = self._leave(row, observations, endings, stops)
+            for seat in shown:
+                self._write(slate, row, row, seat, observations[seat.agent], infos.get(seat.agent))
+            for agent, original_reward in rewards.items():
+                if agent in self._seat_of:
+                    seat = self._seat_of[agent]
+                    original_rewards[seat.group][row, seat.index] = original_reward
+            self._write_state(states, row, row)
+            collect(info, infos, row)
+        self._check_rewards(original_rewards)
+        joint = self._joint(slate, states, list(range(self.count)))
+        return JointStep(joint, original_rewards, terminated, truncated, info)
+
+    def render(self, row: int = 0) -> NDArray[np.uint8] | None:
+        """Draw one environment, or None where it was not built to be drawn."""
+        environment = self.environments[row]
+        if getattr(environment, "render_mode", None) != "rgb_array":
+            return None
+        return np.asarray(environment.render(), dtype=np.uint8)
+
+    def close(self) -> None:
+        """Close every environment."""
+        for environment in self.environments:
+            environment.close()
+
+    def _reset_one(self, row: int, seed: int | None) -> tuple[dict[Any, Any], dict[Any, Any]]:
+        result = self._resets[row](seed, None)
+        observations, infos = result if has_info(result) else (result, dict[Any, Any]())
+        return without_all(observations), without_all(infos)
+
+    def _step_one(self, row: int, environment: Any, given: dict[Any, Any]) -> tuple[dict[Any, Any], ...]:
+        """Step one environment: observations, rewards, terminations, truncations, infos by agent."""
+        self.steps[row] += 1
+        self._elapsed[row] += 1
+        try:
+            result = environment.step(given)
+        except Exception as error:
+            error.add_note(f"at step {self.steps[row]} of environment {row}")
+            raise
+        if len(result) == 4:
+            observations, rewards, endings, infos = result
+            stops: dict[Any, Any] = {}
+        elif len(result) == 5:
+            observations, rewards, endings, stops, infos = result
+        else:
+            raise StepFault(f"step returned {len(result)} values, expected 5", int(self.steps[row]), row)
+        return without_all(observations), without_all(rewards), dict(endings), dict(stops), without_all(infos)
+
+    def _acting(self, environment: Any, row: int) -> list[Any]:
+        """List who must act: the environment's own list, or by our own book where it keeps none."""
+        listed: Iterable[Any] | None = getattr(environment, "agents", None)
+        if listed is not None:
+            return [agent for agent in listed if agent in self._seat_of]
+        return [seat.agent for seat, present in zip(self._seats, self._is_present[row], strict=True) if present]
+
+    def _action(self, seat: Seat, chosen: dict[str, Any], row: int) -> Any:
+        action = chosen[seat.group][row][seat.index]
+        return action if seat.start is None else int(action) + seat.start
+
+    def _leave(
+        self, row: int, observations: dict[Any, Any], endings: dict[Any, Any], stops: dict[Any, Any]
+    ) -> tuple[list[Seat], bool, bool]:
+        """Keep the book of who is left.
+
+        At the end of an episode those who took part up to it stay, with their last observations: the ones that the
+        time limit stopped, else the ones that reached the terminal state.
+
+        Returns:
+            Whose observations are shown, and whether the episode terminated or was truncated.
+        """
+        is_over, is_stopped = bool(endings.get(ALL)) or bool(stops.get(ALL)), bool(stops.get(ALL))
+        is_stopped = is_stopped or (self._limit is not None and self._elapsed[row] >= self._limit)
+        staying: list[Seat] = []
+        ended: list[Seat] = []
+        stopped: list[Seat] = []
+        is_truncated = False
+        for place, seat in enumerate(self._seats):
+            was_present, self._is_present[row, place] = bool(self._is_present[row, place]), False
+            has_ended = bool(endings.get(seat.agent))
+            has_stopped = not has_ended and (is_stopped or bool(stops.get(seat.agent)))
+            is_truncated = is_truncated or (was_present and has_stopped)
+            if seat.agent not in observations:
+                continue
+            if has_stopped:
+                stopped.append(seat)
+            elif has_ended or is_over:
+                ended += [seat] * was_present
+            else:
+                staying.append(seat)
+                self._is_present[row, place] = True
+        if staying:
+            return staying, False, False
+        return (stopped, False, True) if is_truncated else (ended, True, False)
+
+    def _write(self, slate: Slate, slot: int, row: int, seat: Seat, observation: Any, info: Any) -> None:
+        """Copy one agent's observation and mask into their slot, checking shapes."""
+        mask: Any = None
+        if seat.is_wrapped:
+            observation, mask = observation[OBSERVATION], observation[ACTION_MASK]
+        elif seat.has_mask and info is not None:
+            mask = info.get(ACTION_MASK)
+        if seat.is_flattened:
+            parts = {key: np.asarray(part)[None] for key, part in leaf_values(observation, seat.own_space).items()}
+            observation = self._flatteners[seat.agent](as_raw(parts))[0]
+        part = slate.observations[seat.group]
+        if np.shape(observation) != part.shape[2:]:
+            found = f"the observation of agent {seat.agent} has shape {np.shape(observation)}"
+            raise StepFault(f"{found}, its space says {part.shape[2:]}", int(self.steps[row]), row)
+        part[slot, seat.index] = observation
+        slate.alive[seat.group][slot, seat.index] = True
+        if seat.has_mask:
+            slate.masks[seat.group][slot, seat.index] = self._legal(seat, mask, row)
+
+    def _legal(self, seat: Seat, mask: Any, row: int) -> Array:
+        """Read one agent's mask; where nothing is legal (it is another's turn), the first action is."""
+        choices = int(next(group for group in self.layout.groups if group.name == seat.group).action_space["n"])
+        legal = np.ones(choices, dtype=bool) if mask is None else np.asarray(mask).astype(bool)
+        if legal.shape != (choices,):
+            message = f"the action mask of agent {seat.agent} has shape {legal.shape}, expected ({choices},)"
+            raise StepFault(message, int(self.steps[row]), row)
+        if not legal.any():
+            legal[0] = True
+        return legal
+
+    def _write_state(self, states: NDArray[np.float32], slot: int, row: int) -> None:
+        if not self._has_state:
+            return
+        state = np.ravel(self.environments[row].state())
+        if state.shape != states.shape[1:]:
+            message = f"the global state has {state.size} entries, at first it had {states.shape[1]}"
+            raise StepFault(message, int(self.steps[row]), row)
+        states[slot] = state
+
+    def _joint(self, slate: Slate, states: NDArray[np.float32], rows: list[int]) -> JointObservation:
+        if not self._has_state:
+            states = concatenated(slate.observations)
+        joint = JointObservation(slate.observations, slate.masks, slate.alive, states)
+        check_finite(joint, self.steps[rows].tolist(), rows)
+        return joint
+
+    def _check_agents(self, observations: dict[Any, Any], row: int) -> None:
+        """Refuse agents that were not announced: their place in the arrays would be unknown."""
+        if len(observations) <= len(self._seats) and all(agent in self._seat_of for agent in observations):
+            return
+        strange = [str(agent) for agent in observations if agent not in self._seat_of]
+        message = f"agent {strange[0]} is not among possible_agents; agents must keep their names in all episodes"
+        raise StepFault(message, int(self.steps[row]), row)
+
+    def _check_rewards(self, original_rewards: dict[str, NDArray[np.float64]]) -> None:
+        for name, part in original_rewards.items():
+            if not np.isfinite(part).all():
+                row, index = (int(place) for place in np.argwhere(~np.isfinite(part))[0])
+                agent = self.layout.group(name).agents[index]
+                raise NonFinite(f"the reward of agent {agent} is {part[row, index]}", int(self.steps[row]), row)
+
+    def _find_limit(self, asked: int | None) -> tuple[int | None, int]:
+        """Find the time limit: the one to enforce here (None: the environment does), and the one to name."""
+        own = own_limit(self.environments[0])
+        if asked is not None and own is not None:
+            return (asked if asked < own else None), min(asked, own)
+        if asked is not None:
+            return asked, asked
+        if own is not None:
+            return own, own
+        self._note(DEFAULT_LIMIT.format(limit=DEFAULT_LIMIT_STEPS))
+        return DEFAULT_LIMIT_STEPS, DEFAULT_LIMIT_STEPS
+
+    def _note_members(self, observations: dict[Any, Any], has_state: bool) -> None:
+        for seat in self._seats:
+            if seat.start:
+                self._note(OFFSET.format(start=seat.start))
+            if seat.is_flattened:
+                self._note(FLATTENED.format(group=seat.group))
+            elif seat.agent in observations:
+                observation = observations[seat.agent]
+                found = np.asarray(observation[OBSERVATION] if seat.is_wrapped else observation).dtype
+                if found != np.dtype(seat.own_space["dtype"]):
+                    self._note(CAST.format(found=found, declared=seat.own_space["dtype"]))
+        if not has_state:
+            self._note(OWN_STATE)
+
+    def _note(self, adaptation: str) -> None:
+        if adaptation not in self.adaptations:
+            self.adaptations.append(adaptation)
+
+
+def read_members(environment: Any, infos: dict[Any, Any]) -> list[AgentSpaces]:
+    """Read the spaces of all agents of a parallel environment that was reset.
+
+    Raises:
+        BuildError: it names no agents, or an agent's space cannot be used.
+    """
+    agents = list(getattr(environment, "possible_agents", None) or getattr(environment, "agents", ()))
+    if not agents:
+        message = "The environment names no agents: neither possible_agents nor agents."
+        raise BuildError("no-agents", message, "Set self.possible_agents to the list of all agents' ids.")
+    return [
+        read_spaces(
+            agent,
+            environment.observation_space(agent),
+            environment.action_space(agent),
+            has_mask=ACTION_MASK in (infos.get(agent) or {}),
+        )
+        for agent in agents
+    ]
+
+
+def read_state(environment: Any) -> NDArray[np.float32] | None:
+    """Give the environment's global state as a vector, or None where it has none of a fixed size."""
+    state_method = getattr(environment, "state", None)
+    if not callable(state_method):
+        return None
+    with contextlib.suppress(Exception):  # PettingZoo's own default raises NotImplementedError, others what they like
+        described = describe_space(getattr(environment, "state_space", None))
+        state = np.asarray(state_method())
+        if state.dtype.kind in "fiub" and (described["kind"] != "box" or tuple(described["shape"]) == state.shape):
+            return np.ravel(state).astype(np.float32)
+    return None
+
+
+def own_limit(environment: Any) -> int | None:
+    """Find the time limit that an environment names itself, environment steps."""
+    unwrapped = getattr(environment, "unwrapped", environment)
+    for owner in (environment, unwrapped, getattr(unwrapped, "aec_env", None)):
+        for name in LIMIT_NAMES:
+            value = getattr(getattr(owner, "unwrapped", owner), name, None)
+            if isinstance(value, int) and value > 0:
+                return value
+    return None
+
+
+def numeric_keys(infos: dict[Any, Any]) -> list[str]:
+    """List the keys of the agents' infos whose values are numbers."""
+    items: list[tuple[Any, Any]] = [item for info in infos.values() if info for item in info.items()]
+    found = {
+        str(key): None
+        for key, value in items
+        if key != ACTION_MASK and isinstance(value, bool | int | float | np.number | np.bool_)
+    }
+    return list(found)
+
+
+def collect(info: Info, infos: dict[Any, Any], row: int) -> None:
+    """Write one environment's measures: the mean over the agents that have the key."""
+    for key, (values, present) in info.items():
+        found = [number_or_nan(one[key]) for one in infos.values() if one and key in one]
+        if found:
+            values[row], present[row] = sum(found) / len(found), True
+
+
+def without_all(by_agent: Any) -> dict[Any, Any]:
+    """Copy what is given by agent, without the key `__all__`."""
+    return {agent: value for agent, value in by_agent.items() if agent != ALL}
