@@ -59,6 +59,8 @@ def test_other_references_are_not_taken_for_several_agents(name: str) -> None:
         ({"name": "mpe2.simple_spred_v3"}, "module-not-found"),
         ({"name": "mpe2.simple_spread_v3", "keyword_arguments": {"M": 3}}, "constructor-failed"),
         ({"name": "mpe2.simple_spread_v3", "wrappers": [{"name": "a:B"}]}, "wrapper-failed"),
+        ({"name": "skirmish:0v3"}, "unknown-id"),
+        ({"name": "skirmish:3v3", "keyword_arguments": {"speed": 2}}, "unknown-arguments"),
         ({"name": "leaving.py:Nothing"}, "not-multi-agent"),
     ],
 )

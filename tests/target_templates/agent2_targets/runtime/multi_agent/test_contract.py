@@ -21,6 +21,8 @@ BACKENDS: dict[str, dict[str, Any]] = {
     "opponents": {"name": "mpe2.simple_tag_v3"},
     "agents that leave": {"name": "leaving.py:parallel_env"},
     "agents that the limit stops": {"name": "leaving.py:Leaving", "keyword_arguments": {"limit": 3}},
+    "a battle": {"name": "skirmish:3v3"},
+    "a battle of unlike sides": {"name": "skirmish:5v2", "max_episode_steps": 20},
     "agents by turns": {"name": "pettingzoo.classic.tictactoe_v3"},
 }
 
