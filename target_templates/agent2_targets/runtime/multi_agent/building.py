@@ -58,6 +58,7 @@ def build_multi_agent(
     root: str | None = None,
     info_keys: Sequence[str] = (),
     render_mode: str | None = None,
+    can_be_twin: bool = False,
 ) -> MultiAgentBatch:
     """Build a batch of environments of several agents.
 
@@ -68,6 +69,8 @@ def build_multi_agent(
         root: folder against which `file.py` names resolve; None takes the working directory.
         info_keys: numeric keys of info to collect, besides those of the layout.
         render_mode: `rgb_array` where frames are wanted; None draws nothing.
+        can_be_twin: whether a faster twin may stand in where the reference asks for it (`"batched": true` among the
+            arguments of `mpe2.simple_spread_v3`). For training only: scores are taken on the environment itself.
 
     Raises:
         BuildError: it cannot be built; says why and what to do.
@@ -88,7 +91,7 @@ def build_multi_agent(
     package = module.__name__.partition(".")[0]
     if package in PETTINGZOO_FAMILIES:
         family = load_family(PETTINGZOO_FAMILIES[package])
-        return family.build(module, arguments, count, limit, render_mode)
+        return family.build(module, arguments, count, limit, render_mode=render_mode, can_be_twin=can_be_twin)
     factory = getattr(module, name)
     arguments = with_limit(factory, arguments, limit)
     return ParallelBatch(

@@ -17,6 +17,7 @@ HERE = str(Path(__file__).parent)
 BACKENDS: dict[str, dict[str, Any]] = {
     "one group": {"name": "mpe2.simple_spread_v3"},
     "box actions": {"name": "mpe2.simple_spread_v3", "keyword_arguments": {"continuous_actions": True}},
+    "a twin": {"name": "mpe2.simple_spread_v3", "keyword_arguments": {"batched": True}},
     "unlike groups": {"name": "mpe2.simple_speaker_listener_v4", "max_episode_steps": 7},
     "opponents": {"name": "mpe2.simple_tag_v3"},
     "agents that leave": {"name": "leaving.py:parallel_env"},
@@ -32,12 +33,12 @@ def test_a_backend_keeps_shapes_masks_dead_agents_and_endings_and_resets_nothing
     reference: dict[str, Any],
 ) -> None:
     assert is_multi_agent(reference, root=HERE)
-    batch = build_multi_agent(reference, 3, root=HERE)
+    batch = build_multi_agent(reference, 3, root=HERE, can_be_twin=True)
     try:
         first = walk(batch, 5, 60)
     finally:
         batch.close()
-    again = build_multi_agent(reference, 3, root=HERE)
+    again = build_multi_agent(reference, 3, root=HERE, can_be_twin=True)
     try:
         second = walk(again, 5, 60)
     finally:
