@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,8 @@ from .contract import walk
 
 pytestmark = pytest.mark.filterwarnings("ignore:The old environment creation API")  # pettingzoo's, at its import
 HERE = str(Path(__file__).parent)
-BACKENDS: dict[str, dict[str, Any]] = {
+COMPILED = [pytest.mark.slow, pytest.mark.skipif(find_spec("jaxmarl") is None, reason="needs the extra smax")]
+BACKENDS: dict[str, Any] = {
     "one group": {"name": "mpe2.simple_spread_v3"},
     "box actions": {"name": "mpe2.simple_spread_v3", "keyword_arguments": {"continuous_actions": True}},
     "a twin": {"name": "mpe2.simple_spread_v3", "keyword_arguments": {"batched": True}},
@@ -24,6 +26,7 @@ BACKENDS: dict[str, dict[str, Any]] = {
     "agents that the limit stops": {"name": "leaving.py:Leaving", "keyword_arguments": {"limit": 3}},
     "a battle": {"name": "skirmish:3v3"},
     "a battle of unlike sides": {"name": "skirmish:5v2", "max_episode_steps": 20},
+    "a compiled battle": pytest.param({"name": "smax:3m"}, marks=COMPILED),
     "agents by turns": {"name": "pettingzoo.classic.tictactoe_v3"},
 }
 
