@@ -100,7 +100,7 @@ Space = Annotated[
 
 
 class EpisodeStatistics(Frozen):
-    """Returns and lengths of some episodes under one fixed policy."""
+    """Returns and lengths of some episodes under one fixed policy; of several agents: the mean over the agents."""
 
     policy: Literal["random", "zero"] = Field(description="random: uniform actions; zero: the action nearest to zero.")
     episodes: int = Field(ge=0, description="Finished episodes.")
@@ -140,6 +140,22 @@ class ObservationEntry(Frozen):
     max: Metric = Field(description="Largest value seen.")
 
 
+class GroupReport(Frozen):
+    """Agents of equal spaces, as an inspection found them."""
+
+    name: str = Field(description="Name of the group, e.g. `adversary`.")
+    agents: tuple[str, ...] = Field(description="Ids of its agents, in the order of the arrays' agents axis.")
+    observation_space: Space = Field(description="Observation space of one agent.")
+    action_space: Space = Field(description="Action space of one agent; choices count from 0.")
+    has_action_mask: bool = Field(description="Whether some actions are not always legal.")
+    observation_entries: tuple[ObservationEntry, ...] = Field(
+        default=(), description="Statistics per entry of one agent's observation, over agents that had not left."
+    )
+    mean_original_return: Metric = Field(
+        default=None, description="Mean episode return per agent of this group under the random policy."
+    )
+
+
 class EnvironmentReport(Frozen):
     """All that an inspection measured on one environment."""
 
@@ -169,3 +185,15 @@ class EnvironmentReport(Frozen):
     findings: tuple[Finding, ...] = Field(default=(), description="All findings at once.")
     adaptations: tuple[str, ...] = Field(default=(), description="What Agent² adapts when it builds this environment.")
     isolation: Isolation | None = Field(default=None, description="How the inspection was shut in.")
+    groups: tuple[GroupReport, ...] = Field(
+        default=(), description="Groups of agents; empty for a single agent. Spaces above are then dicts by group."
+    )
+    state_size: int | None = Field(
+        default=None, description="Entries of the global state, which only training may see; null for a single agent."
+    )
+    is_cooperative: bool | None = Field(
+        default=None, description="Whether all agents want the same; null for a single agent."
+    )
+    backend: str = Field(
+        default="", description="What simulates an environment of several agents; stands beside every score."
+    )
