@@ -137,6 +137,11 @@ class Smacv2Batch:
         self._elapsed, self._steps = np.zeros(count, np.int64), np.zeros(count, np.int64)
         self._last = JointObservation({}, {}, {}, np.zeros((0, 0), np.float32))
 
+    @property
+    def raw(self) -> Any:
+        """SMACv2's wrapper, of the first battle."""
+        return self.battles[0]
+
     def reset(
         self, seeds: Sequence[int | None] | None = None, indices: Sequence[int] | NDArray[Any] | None = None
     ) -> JointObservation:

@@ -127,6 +127,11 @@ class SmaxBatch:
         self._start_rows = jax.jit(jax.vmap(self._start_one))
         self._step_rows = jax.jit(jax.vmap(self._step_one))
 
+    @property
+    def raw(self) -> Any:
+        """JaxMARL's environment."""
+        return self._simulator
+
     def reset(
         self, seeds: Sequence[int | None] | None = None, indices: Sequence[int] | NDArray[Any] | None = None
     ) -> JointObservation:

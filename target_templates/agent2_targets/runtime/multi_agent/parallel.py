@@ -2,27 +2,30 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..adapt import CAST, DEFAULT_LIMIT, OFFSET, choose_reset, has_info
-from ..batch import Info, number_or_nan
+from ..adapt import CAST, DEFAULT_LIMIT, FOUR_VALUES, NO_INFO, OFFSET, choose_reset, has_info
+from ..batch import Info
 from ..environment import DEFAULT_LIMIT_STEPS
-from ..failures import BuildError, NonFinite, StepFault
-from ..spaces import Array, as_raw, describe_space, flat_size, leaf_values, make_flattener
-from .grouping import ACTION_MASK, OBSERVATION, AgentSpaces, Seat, flat_box, form_groups, read_spaces
+from ..failures import NonFinite, StepFault
+from ..spaces import Array, as_raw, flat_size, leaf_values, make_flattener
+from .grouping import ACTION_MASK, OBSERVATION, Seat, flat_box, form_groups
 from .interface import Grouped, JointObservation, JointStep, Layout
 from .joining import Slate, check_finite, concatenated, new_slate
+from .reading import ALL, collect, makes_new_spaces, numeric_keys, own_limit, read_members, read_state
 
-ALL = "__all__"
-"""Key that environments in RLlib's manner put beside their agents."""
-LIMIT_NAMES = ("max_cycles", "max_episode_steps", "_max_episode_steps", "max_steps")
 FLATTENED = "flattened-observation: the observations of {group} become float32 vectors, choices one-hot"
 OWN_STATE = "global-state: the environment has none, so it is all agents' observations together"
+NEW_SPACES = (
+    "new-space-objects: space objects differ between calls of observation_space or action_space; the first are kept"
+)
+ALL_KEY = "all-key: __all__ is no agent, so it is dropped"
+AGENTS_STAY = "agents-stay: agents stay listed after the end; the episode ends when all are done"
+NOTHING_LEGAL = "nothing-legal: where a mask allows nothing (it is another agent's turn), choice 0 is allowed"
 
 
 class ParallelBatch:
@@ -58,6 +61,8 @@ class ParallelBatch:
         self._resets = [choose_reset(environment, self._note) for environment in self.environments]
         first, infos = self._reset_one(0, None)
         members = read_members(self.environments[0], infos)
+        if makes_new_spaces(self.environments[0], members[0].agent):
+            self._note(NEW_SPACES)
         groups, self._seats = form_groups(members)
         self._seat_of = {seat.agent: seat for seat in self._seats}
         self._flatteners = {seat.agent: make_flattener(seat.own_space) for seat in self._seats if seat.is_flattened}
@@ -77,6 +82,11 @@ class ParallelBatch:
         self.steps = np.zeros(count, dtype=np.int64)
         self._elapsed = np.zeros(count, dtype=np.int64)
         self._is_present = np.zeros((count, len(self._seats)), dtype=bool)
+
+    @property
+    def raw(self) -> Any:
+        """The user's own environment object, the first of the batch."""
+        return getattr(self.environments[0], "unwrapped", self.environments[0])
 
     def reset(
         self, seeds: Sequence[int | None] | None = None, indices: Sequence[int] | NDArray[Any] | None = None
@@ -141,8 +151,10 @@ class ParallelBatch:
 
     def _reset_one(self, row: int, seed: int | None) -> tuple[dict[Any, Any], dict[Any, Any]]:
         result = self._resets[row](seed, None)
-        observations, infos = result if has_info(result) else (result, dict[Any, Any]())
-        return without_all(observations), without_all(infos)
+        if not has_info(result):
+            self._note(NO_INFO)
+            return self._without_all(result), {}
+        return self._without_all(result[0]), self._without_all(result[1])
 
     def _step_one(self, row: int, environment: Any, given: dict[Any, Any]) -> tuple[dict[Any, Any], ...]:
         """Step one environment: observations, rewards, terminations, truncations, infos by agent."""
@@ -156,11 +168,13 @@ class ParallelBatch:
         if len(result) == 4:
             observations, rewards, endings, infos = result
             stops: dict[Any, Any] = {}
+            self._note(FOUR_VALUES)
         elif len(result) == 5:
             observations, rewards, endings, stops, infos = result
         else:
             raise StepFault(f"step returned {len(result)} values, expected 5", int(self.steps[row]), row)
-        return without_all(observations), without_all(rewards), dict(endings), dict(stops), without_all(infos)
+        by_agent = [self._without_all(part) for part in (observations, rewards, infos)]
+        return by_agent[0], by_agent[1], dict(endings), dict(stops), by_agent[2]
 
     def _acting(self, environment: Any, row: int) -> list[Any]:
         """List who must act: the environment's own list, or by our own book where it keeps none."""
@@ -204,8 +218,12 @@ class ParallelBatch:
             else:
                 staying.append(seat)
                 self._is_present[row, place] = True
+        if ALL in endings or ALL in stops:
+            self._note(ALL_KEY)
         if staying:
             return staying, False, False
+        if getattr(self.environments[row], "agents", None):
+            self._note(AGENTS_STAY)
         return (stopped, False, True) if is_truncated else (ended, True, False)
 
     def _write(self, slate: Slate, slot: int, row: int, seat: Seat, observation: Any, info: Any) -> None:
@@ -236,6 +254,7 @@ class ParallelBatch:
             raise StepFault(message, int(self.steps[row]), row)
         if not legal.any():
             legal[0] = True
+            self._note(NOTHING_LEGAL)
         return legal
 
     def _write_state(self, states: NDArray[np.float32], slot: int, row: int) -> None:
@@ -295,75 +314,12 @@ class ParallelBatch:
         if not has_state:
             self._note(OWN_STATE)
 
+    def _without_all(self, by_agent: Any) -> dict[Any, Any]:
+        """Copy what is given by agent, without the key `__all__`."""
+        if ALL in by_agent:
+            self._note(ALL_KEY)
+        return {agent: value for agent, value in by_agent.items() if agent != ALL}
+
     def _note(self, adaptation: str) -> None:
         if adaptation not in self.adaptations:
             self.adaptations.append(adaptation)
-
-
-def read_members(environment: Any, infos: dict[Any, Any]) -> list[AgentSpaces]:
-    """Read the spaces of all agents of a parallel environment that was reset.
-
-    Raises:
-        BuildError: it names no agents, or an agent's space cannot be used.
-    """
-    agents = list(getattr(environment, "possible_agents", None) or getattr(environment, "agents", ()))
-    if not agents:
-        message = "The environment names no agents: neither possible_agents nor agents."
-        raise BuildError("no-agents", message, "Set self.possible_agents to the list of all agents' ids.")
-    return [
-        read_spaces(
-            agent,
-            environment.observation_space(agent),
-            environment.action_space(agent),
-            has_mask=ACTION_MASK in (infos.get(agent) or {}),
-        )
-        for agent in agents
-    ]
-
-
-def read_state(environment: Any) -> NDArray[np.float32] | None:
-    """Give the environment's global state as a vector, or None where it has none of a fixed size."""
-    state_method = getattr(environment, "state", None)
-    if not callable(state_method):
-        return None
-    with contextlib.suppress(Exception):  # PettingZoo's own default raises NotImplementedError, others what they like
-        described = describe_space(getattr(environment, "state_space", None))
-        state = np.asarray(state_method())
-        if state.dtype.kind in "fiub" and (described["kind"] != "box" or tuple(described["shape"]) == state.shape):
-            return np.ravel(state).astype(np.float32)
-    return None
-
-
-def own_limit(environment: Any) -> int | None:
-    """Find the time limit that an environment names itself, environment steps."""
-    unwrapped = getattr(environment, "unwrapped", environment)
-    for owner in (environment, unwrapped, getattr(unwrapped, "aec_env", None)):
-        for name in LIMIT_NAMES:
-            value = getattr(getattr(owner, "unwrapped", owner), name, None)
-            if isinstance(value, int) and value > 0:
-                return value
-    return None
-
-
-def numeric_keys(infos: dict[Any, Any]) -> list[str]:
-    """List the keys of the agents' infos whose values are numbers."""
-    items: list[tuple[Any, Any]] = [item for info in infos.values() if info for item in info.items()]
-    found = {
-        str(key): None
-        for key, value in items
-        if key != ACTION_MASK and isinstance(value, bool | int | float | np.number | np.bool_)
-    }
-    return list(found)
-
-
-def collect(info: Info, infos: dict[Any, Any], row: int) -> None:
-    """Write one environment's measures: the mean over the agents that have the key."""
-    for key, (values, present) in info.items():
-        found = [number_or_nan(one[key]) for one in infos.values() if one and key in one]
-        if found:
-            values[row], present[row] = sum(found) / len(found), True
-
-
-def without_all(by_agent: Any) -> dict[Any, Any]:
-    """Copy what is given by agent, without the key `__all__`."""
-    return {agent: value for agent, value in by_agent.items() if agent != ALL}

@@ -33,6 +33,7 @@ def test_the_layout_says_who_takes_part_and_what_was_adapted() -> None:
     assert batch.layout.state_space["shape"] == [2 * 2 + 3]
     assert batch.layout.info_keys == ("distance",)
     assert [line.split(":")[0] for line in batch.adaptations] == [
+        "new-space-objects",
         "default-time-limit",
         "discrete-start",
         "flattened-observation",
@@ -44,6 +45,7 @@ def test_agents_that_leave_keep_their_places_and_the_episode_ends_with_the_last(
     batch = make()
     batch.reset([0])
     steps = [act(batch) for _ in range(6)]
+    assert "all-key" in {line.split(":")[0] for line in batch.adaptations}
     alive = [tuple(np.concatenate(list(step.following.alive.values()), axis=1)[0].tolist()) for step in steps]
     step = steps[-1]
     assert alive[:5] == [(True, True, True), (False, True, True), *[(False, False, True)] * 3]
