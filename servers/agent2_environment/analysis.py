@@ -3,6 +3,7 @@
 from importlib import resources
 
 from agent2_environment.source_text import read_report, read_source
+from agent2_environment.summaries import group_text
 from agent2_schemas import Agent2Error, EnvironmentReport
 from agent2_workspace import ProjectFolder
 
@@ -40,6 +41,11 @@ def facts(report: EnvironmentReport) -> str:
         f"- Equal seed and actions repeat: {report.is_deterministic}",
         f"- Cost: {_number(report.step_seconds)} s a step, {_number(report.reset_seconds)} s a reset",
     ]
+    if report.groups:
+        aim = "all agents want the same" if report.is_cooperative else "the groups have aims of their own"
+        lines.append(f"- Several agents: {aim}; backend {report.backend}; global state of {report.state_size} entries")
+        lines += [f"- {group_text(group)}; agents {', '.join(group.agents)}" for group in report.groups]
+        lines.append("- Returns below are the mean episode return per agent")
     for one in report.episodes:
         lines.append(
             f"- {one.policy} policy: {one.episodes} episodes, return {_number(one.mean_original_return)} ± "

@@ -83,11 +83,11 @@ def find_in_features(notes: Notes, flat: Array | None, steps_in_episode: Array) 
             "feature-constant",
             "note",
             f"{len(constant)} of {flat.shape[1]} observation entries never vary under the random policy: "
-            f"{_names(constant)}.",
+            f"{names_of(constant)}.",
             advice="They tell a policy nothing unless other behaviour moves them; `observe` may drop them.",
             evidence=f"{len(flat)} steps",
         )
-    doubles = _duplicates(flat, np.flatnonzero(spread > 0))
+    doubles = duplicates(flat, np.flatnonzero(spread > 0))
     if doubles:
         shown = ", ".join(f"{twin} = {first}" for first, twin in doubles[:NAMED_AT_MOST])
         notes.find(
@@ -109,7 +109,8 @@ def find_in_features(notes: Notes, flat: Array | None, steps_in_episode: Array) 
             return
 
 
-def _duplicates(flat: Array, candidates: Array) -> list[tuple[int, int]]:
+def duplicates(flat: Array, candidates: Array) -> list[tuple[int, int]]:
+    """Find columns that equal an earlier one: pairs of the first and its twin."""
     first_of: dict[bytes, int] = {}
     doubles: list[tuple[int, int]] = []
     for entry in candidates.tolist():
@@ -228,6 +229,7 @@ def _odd_value(row: Array) -> str:
     return "nan" if np.isnan(odd).any() else "inf" if odd.max() > 0 else "-inf"
 
 
-def _names(entries: Array) -> str:
+def names_of(entries: Array) -> str:
+    """Name the first few entries."""
     listed = entries[:NAMED_AT_MOST].tolist()
     return ", ".join(map(str, listed)) + (" …" if len(entries) > NAMED_AT_MOST else "")

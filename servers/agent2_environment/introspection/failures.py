@@ -65,6 +65,14 @@ def classify(cause: BaseException, failure: EnvironmentFailed) -> tuple[str, str
         )
     if isinstance(cause, MemoryError):
         return ("out-of-memory", "error", f"The environment ran out of memory at {where}: {text}.", "Hold less.")
+    if type(cause).__name__ == "NonFinite":
+        kind = "reward" if "reward" in str(cause) else "observation"
+        return (
+            f"{kind}-not-finite",
+            "error",
+            f"At {where}: {cause}.",
+            "Guard the division, root or logarithm that makes it; training stops at such a value.",
+        )
     if type(cause).__name__ == "StepFault":
         return ("interface-broken", "error", f"At {where}: {cause}.", "Return what the spaces declare.")
     return (

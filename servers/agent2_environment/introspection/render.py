@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from agent2_environment.introspection.joint import build_any
 from agent2_environment.introspection.notes import Notes
 from agent2_environment.introspection.policies import make_policy
 from agent2_environment.introspection.stepping import Deadlines, EnvironmentFailed, Stepper
 from agent2_sandbox.child import serve_call
-from agent2_targets.runtime.environment import build_environment
 
 imageio: Any = importlib.import_module("imageio") if importlib.util.find_spec("imageio") else None
 HAS_FFMPEG = importlib.util.find_spec("imageio_ffmpeg") is not None
@@ -35,7 +35,7 @@ def main(payload: dict[str, Any]) -> dict[str, Any]:
     """
     notes = Notes(Path(payload["folder"]))
     notes.at("start", 0, payload["start_seconds"])
-    adapted = build_environment(payload["reference"], root=payload["root"], render_mode="rgb_array")
+    adapted = build_any(payload["reference"], root=payload["root"], render_mode="rgb_array")
     draw_plainly(adapted.env.unwrapped)
     deadlines = Deadlines(step_seconds=payload["step_seconds"], first_seconds=payload["first_seconds"])
     stepper = Stepper(adapted.env, notes, deadlines)

@@ -1,13 +1,13 @@
 """Is it reproducible: equal seeds and equal actions, process generators unseeded, fresh instances, a second one beside it."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
 from agent2_environment.introspection.notes import Notes
 from agent2_environment.introspection.stepping import Stepper
-from agent2_environment.introspection.watch import RawWatch, unseed
+from agent2_environment.introspection.watch import unseed
 from agent2_targets.runtime.spaces import SpaceDict, leaf_values
 
 Trajectory = list[tuple[Any, ...]]
@@ -16,6 +16,12 @@ TOLERANCE = 1e-6
 SECONDS_AT_MOST = 1.0
 STEPS_AT_MOST = 60
 GENERATORS = {"numpy": "the global NumPy generator", "random": "the global `random` generator"}
+
+
+class Watch(Protocol):
+    """What calls `scramble` before each reset of the environment."""
+
+    scramble: Callable[[], None]
 
 
 class Repetition:
@@ -29,7 +35,7 @@ class Repetition:
         seed: the first seed.
     """
 
-    def __init__(self, notes: Notes, stepper: Stepper, watch: RawWatch, space: SpaceDict, seed: int) -> None:
+    def __init__(self, notes: Notes, stepper: Stepper, watch: Watch, space: SpaceDict, seed: int) -> None:
         """Choose seeds and actions so that one play takes about a second at most."""
         self._notes, self._stepper, self._watch, self._space, self._seed = notes, stepper, watch, space, seed
         step_seconds, reset_seconds = np.median(stepper.step_times), np.median(stepper.reset_times)

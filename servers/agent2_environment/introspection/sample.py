@@ -4,13 +4,13 @@ import time
 from pathlib import Path
 from typing import Any
 
+from agent2_environment.introspection.group_recording import new_recorder
+from agent2_environment.introspection.joint import build_any
 from agent2_environment.introspection.notes import Notes
 from agent2_environment.introspection.policies import make_policy
-from agent2_environment.introspection.recording import Recorder
 from agent2_environment.introspection.statistics import episode_statistics
 from agent2_environment.introspection.stepping import Deadlines, Stepper
 from agent2_sandbox.child import serve_call
-from agent2_targets.runtime.environment import build_environment
 
 
 def main(payload: dict[str, Any]) -> dict[str, Any]:
@@ -25,11 +25,11 @@ def main(payload: dict[str, Any]) -> dict[str, Any]:
     """
     notes = Notes(Path(payload["folder"]))
     notes.at("start", 0, payload["start_seconds"])
-    adapted = build_environment(payload["reference"], root=payload["root"])
+    adapted = build_any(payload["reference"], root=payload["root"])
     deadlines = Deadlines(step_seconds=payload["step_seconds"], first_seconds=payload["first_seconds"])
     stepper = Stepper(adapted.env, notes, deadlines)
     stepper.phase = payload["policy"]
-    recorder = Recorder(adapted.observation_space, adapted.action_space)
+    recorder = new_recorder(adapted)
     policy = make_policy(payload["policy"], adapted.env.action_space, payload["seeds"][0])
     begun = time.monotonic()
     for seed in payload["seeds"]:

@@ -36,8 +36,10 @@ def documentation_of(kind: type) -> str:
 
 
 def first_paragraph(text: str) -> str:
-    """Give the first paragraph of a docstring that is no heading, on one line."""
+    """Give the first paragraph of a docstring that is no heading, table or pointer elsewhere, on one line."""
     for paragraph in text.split("\n\n"):
+        if paragraph.lstrip().startswith(("|", "This environment is part of")):
+            continue
         lines = [line.strip() for line in paragraph.splitlines() if line.strip() and not line.lstrip().startswith("#")]
         if lines:
             return " ".join(lines)[:DOCUMENTATION_CHARACTERS]

@@ -11,7 +11,7 @@ import importlib
 import os
 import sys
 import warnings
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -81,7 +81,7 @@ def load_simulator() -> tuple[Any, Any, dict[str, Any]]:
     """
     os.environ.setdefault("JAX_PLATFORMS", "cpu")
     try:
-        with contextlib.redirect_stdout(sys.stderr), warnings.catch_warnings():
+        with output_on_stderr(), warnings.catch_warnings():
             warnings.simplefilter("ignore")
             jax, jaxmarl = importlib.import_module("jax"), importlib.import_module("jaxmarl")
             rules = importlib.import_module("jaxmarl.environments.smax.smax_env")
@@ -89,6 +89,20 @@ def load_simulator() -> tuple[Any, Any, dict[str, Any]]:
         message = f"smax needs a package that is missing: No module named {error.name!r}."
         raise BuildError("missing-extra", message, f"Install it: {INSTALL}.") from error
     return jax, jaxmarl, dict(rules.MAP_NAME_TO_SCENARIO)
+
+
+@contextlib.contextmanager
+def output_on_stderr() -> Generator[None, None, None]:
+    """Send what is written to descriptor 1 to standard error; one of the imports puts `sys.stdout` back on its own."""
+    sys.stdout.flush()
+    saved = os.dup(1)
+    os.dup2(2, 1)
+    try:
+        yield
+    finally:
+        sys.stdout.flush()
+        os.dup2(saved, 1)
+        os.close(saved)
 
 
 class SmaxBatch:
