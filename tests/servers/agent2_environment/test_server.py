@@ -72,6 +72,10 @@ async def test_families_tell_what_is_installed_and_the_line_that_installs_the_re
     assert "CartPole-v1" in families["classic_control"]["environments"]
     assert "CartPole-v0" not in families["classic_control"]["environments"]
     assert families["mujoco"]["count"] == 11
+    assert families["mpe"]["count"] == 12
+    assert "mpe2.simple_spread_v3" in families["mpe"]["environments"]
+    assert families["skirmish"]["environments"] == ["skirmish:3v3", "skirmish:5v5", "skirmish:8v8"]
+    assert "SC2PATH" in families["smacv2"]["install"]
     assert all(family["is_installed"] or family["install"] for family in families.values())
     one = await call("list_environments", family="toy_text")
     assert [family["name"] for family in (one.structured_content or {})["families"]] == ["toy_text"]
