@@ -206,9 +206,10 @@ def candidates_advice(module: ModuleType, what: str) -> str:
 
 
 def multi_agent(name: str) -> BuildError:
-    """Say that multi-agent environments are not supported yet."""
-    message = f"{name} is a multi-agent environment, which is not supported yet."
-    return BuildError("multi-agent", message, "Give a single-agent environment, or wrap it so that one agent acts.")
+    """Say that an environment has several agents where one is asked for."""
+    message = f"{name} is a multi-agent environment; a single policy cannot steer it."
+    advice = "Choose an algorithm for several agents, and name a PettingZoo module or FILE.py:parallel_env."
+    return BuildError("multi-agent", message, advice)
 
 
 def unknown_id(name: str, module: str = "") -> BuildError:

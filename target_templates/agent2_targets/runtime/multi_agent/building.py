@@ -163,10 +163,19 @@ def _find(name: str, root: str | None) -> tuple[ModuleType, str, Path | None]:
 
 def _factory_name(module: ModuleType, member: str) -> str | None:
     """Name what makes environments of several agents in a module; None where there is no such thing."""
-    if not member:
-        return next((name for name in MULTI_AGENT_NAMES if callable(getattr(module, name, None))), None)
-    found = getattr(module, member, None)
-    if member in MULTI_AGENT_NAMES and callable(found):
-        return member
-    is_several = inspect.isclass(found) and any(part.__module__.startswith("pettingzoo.") for part in found.__mro__)
-    return member if is_several else None
+    if member:
+        return member if _makes_several(member, getattr(module, member, None)) else None
+    named = [name for name in MULTI_AGENT_NAMES if callable(getattr(module, name, None))]
+    own = [name for name, value in vars(module).items() if getattr(value, "__module__", "") == module.__name__]
+    classes = [name for name in own if inspect.isclass(vars(module)[name]) and _makes_several(name, vars(module)[name])]
+    return next(iter([*named, *classes]), None)
+
+
+def _makes_several(name: str, factory: Any) -> bool:
+    """Tell whether a class or function makes PettingZoo environments: by its name, its bases, or what it says to return."""
+    if inspect.isclass(factory):
+        return any(part.__module__.startswith("pettingzoo.") for part in factory.__mro__)
+    if not callable(factory):
+        return False
+    returned = str(getattr(factory, "__annotations__", {}).get("return", ""))
+    return name in MULTI_AGENT_NAMES or any(kind in returned for kind in ("ParallelEnv", "AECEnv"))

@@ -119,8 +119,8 @@ def test_mujoco_leaves_no_log_file_and_no_line_behind(tmp_path: Path, capfd: pyt
         ("json:JSONDecoder", "not-an-environment", ["no reset", "no step"]),
         ("gymnasium.envs:registry", "not-an-environment", ["registry"]),
         ("nowhere.py", "file-not-found", ["nowhere.py"]),
-        ("mpe2.simple_spread_v3", "multi-agent", ["not supported yet"]),
-        ("smax:3m", "multi-agent", ["not supported yet"]),
+        ("mpe2.simple_spread_v3", "multi-agent", ["a single policy cannot steer it"]),
+        ("smax:3m", "multi-agent", ["a single policy cannot steer it"]),
     ],
 )
 def test_a_wrong_name_is_told_what_is_wrong_and_what_to_do(

@@ -52,6 +52,14 @@ def test_other_references_are_not_taken_for_several_agents(name: str) -> None:
     assert not is_multi_agent({"name": name})
 
 
+@pytest.mark.parametrize("text", ["class Pair(ParallelEnv): ...", "def pair() -> ParallelEnv: ..."])
+def test_a_class_alone_or_a_function_that_says_what_it_returns_is_known(text: str, tmp_path: Path) -> None:
+    name = f"pair_{len(text)}"
+    (tmp_path / f"{name}.py").write_text(f"from pettingzoo import ParallelEnv\n{text}\n")
+    member = ":pair" if "def" in text else ""
+    assert is_multi_agent({"name": f"{name}.py{member}"}, root=str(tmp_path))
+
+
 @pytest.mark.parametrize(
     ("reference", "code"),
     [
