@@ -65,7 +65,7 @@ def test_a_class_alone_or_a_function_that_says_what_it_returns_is_known(text: st
     [
         ({"name": "pettingzoo.mpe.simple_spread_v3"}, "moved"),
         ({"name": "mpe2.simple_spred_v3"}, "module-not-found"),
-        ({"name": "mpe2.simple_spread_v3", "keyword_arguments": {"M": 3}}, "constructor-failed"),
+        ({"name": "mpe2.simple_spread_v3", "keyword_arguments": {"M": 3}}, "unknown-arguments"),
         ({"name": "mpe2.simple_spread_v3", "wrappers": [{"name": "a:B"}]}, "wrapper-failed"),
         ({"name": "skirmish:0v3"}, "unknown-id"),
         ({"name": "skirmish:3v3", "keyword_arguments": {"speed": 2}}, "unknown-arguments"),
