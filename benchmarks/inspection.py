@@ -34,8 +34,9 @@ FAMILIES = ("classic_control", "toy_text", "box2d", "mujoco")
 MPE = (
     "simple_v3", "simple_spread_v3", "simple_tag_v3", "simple_adversary_v3", "simple_push_v3", "simple_crypto_v3",
     "simple_reference_v3", "simple_speaker_listener_v4", "simple_formation_v1", "simple_line_v1",
-    "simple_world_comm_v3",
+    "simple_world_comm_v3", "collect_treasure_v1",
 )  # fmt: skip
+BATTLES = ("skirmish:3v3", "skirmish:8v8")
 
 
 def environments() -> dict[str, str]:
@@ -53,7 +54,7 @@ def environments() -> dict[str, str]:
             and (family != "mujoco" or spec.id.endswith("-v5"))
         )
         found |= {name: name for name in ids}
-    return found | {f"mpe2.{name}": f"mpe2.{name}" for name in MPE}
+    return found | {f"mpe2.{name}": f"mpe2.{name}" for name in MPE} | {name: name for name in BATTLES}
 
 
 async def inspect(client: Client, label: str, reference: str) -> dict[str, Any]:

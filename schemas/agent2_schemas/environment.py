@@ -22,7 +22,8 @@ class EnvironmentReference(Frozen):
 
     name: str = Field(
         min_length=1,
-        description="Gymnasium id, `package.module:EnvId`, `package.module:Class`, `path/file.py:Class` or `path/file.py`.",
+        description="Gymnasium id, `package.module:EnvId`, `package.module:Class`, `path/file.py:Class` or `path/file.py`; "
+        "several agents: `mpe2.simple_spread_v3`, `path/file.py:parallel_env`, `smax:3m`, `skirmish:3v3`.",
     )
     keyword_arguments: dict[str, JsonValue] = Field(
         default_factory=dict, description="Keyword arguments of the environment, as JSON."

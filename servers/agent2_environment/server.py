@@ -37,7 +37,8 @@ Environment = Annotated[
     Field(
         min_length=1,
         max_length=500,
-        description="Gymnasium id, `package.module:EnvId`, `package.module:Class`, `path/file.py:Class` or `path/file.py`.",
+        description="Gymnasium id, `package.module:EnvId`, `package.module:Class`, `path/file.py:Class` or `path/file.py`; "
+        "several agents: a PettingZoo module, `path/file.py:parallel_env`, `smax:3m`, `skirmish:3v3`.",
     ),
 ]
 Arguments = Annotated[dict[str, JsonValue], Field(description="Keyword arguments of the environment, as JSON.")]
