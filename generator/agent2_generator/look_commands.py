@@ -229,15 +229,21 @@ def _print_inspection(console: Console, answer: Inspection) -> None:
 def _print_facts(console: Console, report: EnvironmentReport) -> None:
     table = Table(show_header=False, box=None, padding=(0, 1))
     table.add_row("environment", report.reference.name)
-    table.add_row("observation", report.observation_space.model_dump_json()[:160])
-    table.add_row("action", report.action_space.model_dump_json()[:160])
+    for group in report.groups:
+        spaces = (
+            f"observation {group.observation_space.model_dump_json()}, action {group.action_space.model_dump_json()}"
+        )
+        table.add_row(f"group {group.name}", f"{len(group.agents)} x {spaces}"[:240])
+    if not report.groups:
+        table.add_row("observation", report.observation_space.model_dump_json()[:160])
+        table.add_row("action", report.action_space.model_dump_json()[:160])
     table.add_row("time limit", str(report.max_episode_steps or "none"))
     table.add_row("deterministic", {True: "yes", False: "no", None: "not measured"}[report.is_deterministic])
     if report.step_seconds:
         table.add_row("step cost", f"{report.step_seconds * 1e6:,.0f} µs")
     for episodes in report.episodes:
         value = f"mean return {_number(episodes.mean_original_return)} over {episodes.episodes} episodes of {_number(episodes.mean_length)} steps"
-        table.add_row(f"{episodes.policy} policy", value)
+        table.add_row(f"{episodes.policy} policy", value + (", per agent" if report.groups else ""))
     if report.adaptations:
         table.add_row("adapted", "; ".join(report.adaptations))
     console.print(table)

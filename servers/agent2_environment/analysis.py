@@ -42,7 +42,7 @@ def facts(report: EnvironmentReport) -> str:
         f"- Cost: {_number(report.step_seconds)} s a step, {_number(report.reset_seconds)} s a reset",
     ]
     if report.groups:
-        aim = "all agents want the same" if report.is_cooperative else "the groups have aims of their own"
+        aim = "all agents want the same" if report.is_cooperative else "the groups have rewards of their own"
         lines.append(f"- Several agents: {aim}; backend {report.backend}; global state of {report.state_size} entries")
         lines += [f"- {group_text(group)}; agents {', '.join(group.agents)}" for group in report.groups]
         lines.append("- Returns below are the mean episode return per agent")

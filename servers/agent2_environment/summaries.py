@@ -49,7 +49,7 @@ def _agents_text(report: EnvironmentReport) -> str:
     """Name what the agent sees and does, or who the agents are."""
     if not report.groups:
         return f"observation {space_text(report.observation_space)}, action {space_text(report.action_space)}"
-    aim = "that want the same" if report.is_cooperative else "in groups with aims of their own"
+    aim = "that want the same" if report.is_cooperative else "in groups with rewards of their own"
     return f"{sum(len(group.agents) for group in report.groups)} agents {aim} ({report.backend})"
 
 

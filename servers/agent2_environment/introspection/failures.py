@@ -26,7 +26,8 @@ def find_failure(notes: Notes, failure: EnvironmentFailed, phase: str) -> None:
     if type(cause).__name__ in ("StepFault", "NonFinite") and any(f["severity"] == "error" for f in notes.findings):
         return
     code, severity, message, advice = classify(cause, failure)
-    place = user_place(cause)
+    is_own = type(cause).__name__ in ("StepFault", "NonFinite")  # raised here, not in a line of the user's
+    place: dict[str, Any] = {} if is_own else user_place(cause)
     notes.find(
         code,
         severity,
@@ -70,11 +71,12 @@ def classify(cause: BaseException, failure: EnvironmentFailed) -> tuple[str, str
         return (
             f"{kind}-not-finite",
             "error",
-            f"At {where}: {cause}.",
+            f"At {where}: {getattr(cause, 'message', cause)}.",
             "Guard the division, root or logarithm that makes it; training stops at such a value.",
         )
     if type(cause).__name__ == "StepFault":
-        return ("interface-broken", "error", f"At {where}: {cause}.", "Return what the spaces declare.")
+        told = f"At {where}: {getattr(cause, 'message', cause)}."
+        return ("interface-broken", "error", told, "Return what the spaces declare.")
     return (
         f"exception-in-{failure.call}",
         "error",

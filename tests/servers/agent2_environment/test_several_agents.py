@@ -86,7 +86,7 @@ async def test_the_report_tells_the_groups_and_returns_are_means_over_agents(cal
     assert (report["is_cooperative"], report["state_size"], report["backend"]) == (False, 62, "mpe2")
     mean = (3 * chasers["mean_original_return"] + runner["mean_original_return"]) / 4
     assert report["episodes"][0]["mean_original_return"] == pytest.approx(mean)
-    assert "4 agents in groups with aims of their own (mpe2)" in result.content[0].text  # pyright: ignore[reportAttributeAccessIssue]
+    assert "4 agents in groups with rewards of their own (mpe2)" in result.content[0].text  # pyright: ignore[reportAttributeAccessIssue]
     assert "mean episode return per agent" in result.content[0].text  # pyright: ignore[reportAttributeAccessIssue]
 
 

@@ -238,5 +238,5 @@ class Smacv2Batch:
             slate.observations[GROUP][slot] = np.array(battle.get_obs(), dtype=np.float32) * alive[:, None]
             states[slot] = battle.get_state()
         joint = JointObservation(slate.observations, slate.masks, slate.alive, states)
-        check_finite(joint, self._steps[rows].tolist(), rows)
+        check_finite(self.layout.groups, joint, self._steps[rows].tolist(), rows)
         return joint

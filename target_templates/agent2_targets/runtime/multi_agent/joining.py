@@ -48,10 +48,11 @@ def concatenated(observations: Grouped) -> NDArray[np.float32]:
     return np.concatenate([part.reshape(len(part), -1) for part in observations.values()], axis=1, dtype=np.float32)
 
 
-def check_finite(joint: JointObservation, steps: Sequence[int], rows: Sequence[int]) -> None:
+def check_finite(groups: Sequence[Group], joint: JointObservation, steps: Sequence[int], rows: Sequence[int]) -> None:
     """Check all observations and the state.
 
     Args:
+        groups: the groups.
         joint: the observations of some environments.
         steps: steps taken by each of these environments.
         rows: which environments of the batch these are.
@@ -59,10 +60,12 @@ def check_finite(joint: JointObservation, steps: Sequence[int], rows: Sequence[i
     Raises:
         NonFinite: one is NaN or infinite; says where.
     """
-    whole: list[tuple[str, NDArray[Any]]] = [("the global state", joint.state)]
-    for what, part in whole + [
-        (f"an observation of the group {name}", part) for name, part in joint.observations.items()
-    ]:
+    for group in groups:
+        part = joint.observations[group.name]
         if part.dtype.kind == "f" and not np.isfinite(part).all():
-            slot = int(np.argwhere(~np.isfinite(part))[0][0])
-            raise NonFinite(f"{what} is not finite", int(steps[slot]), int(rows[slot]))
+            slot, index = (int(place) for place in np.argwhere(~np.isfinite(part))[0][:2])
+            message = f"the observation of agent {group.agents[index]} is not finite"
+            raise NonFinite(message, int(steps[slot]), int(rows[slot]))
+    if not np.isfinite(joint.state).all():
+        slot = int(np.argwhere(~np.isfinite(joint.state))[0][0])
+        raise NonFinite("the global state is not finite", int(steps[slot]), int(rows[slot]))

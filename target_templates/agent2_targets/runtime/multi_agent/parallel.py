@@ -16,7 +16,7 @@ from ..spaces import Array, as_raw, flat_size, leaf_values, make_flattener
 from .grouping import ACTION_MASK, OBSERVATION, Seat, flat_box, form_groups
 from .interface import Grouped, JointObservation, JointStep, Layout
 from .joining import Slate, check_finite, concatenated, new_slate
-from .reading import ALL, collect, makes_new_spaces, numeric_keys, own_limit, read_members, read_state
+from .reading import ALL, collect, makes_new_spaces, numeric_keys, own_limit, read_members, read_state, wants_the_same
 
 FLATTENED = "flattened-observation: the observations of {group} become float32 vectors, choices one-hot"
 OWN_STATE = "global-state: the environment has none, so it is all agents' observations together"
@@ -36,7 +36,8 @@ class ParallelBatch:
         count: number of environments.
         backend: what simulates it; stands beside every score.
         limit: truncate after this many steps; None keeps the environment's own limit, or 1000 where it names none.
-        is_cooperative: whether all agents want the same; None: yes where there is one group only.
+        is_cooperative: whether all agents want the same; None: what its `metadata["is_cooperative"]` says, else whether
+            there is one group only.
         info_keys: numeric keys of the agents' infos to collect, besides those seen at the first reset.
         joins_observations: the state is the observations together even where `state()` exists (it only costs time).
 
@@ -74,7 +75,7 @@ class ParallelBatch:
             groups=groups,
             state_space=flat_box(size if state is None else state.size),
             max_episode_steps=limit,
-            is_cooperative=len(groups) == 1 if is_cooperative is None else is_cooperative,
+            is_cooperative=wants_the_same(self.environments[0], groups) if is_cooperative is None else is_cooperative,
             info_keys=tuple(dict.fromkeys((*info_keys, *numeric_keys(infos)))),
             backend=backend,
         )
@@ -199,7 +200,8 @@ class ParallelBatch:
             Whose observations are shown, and whether the episode terminated or was truncated.
         """
         is_over, is_stopped = bool(endings.get(ALL)) or bool(stops.get(ALL)), bool(stops.get(ALL))
-        is_stopped = is_stopped or (self._limit is not None and self._elapsed[row] >= self._limit)
+        is_own_stop = self._limit is not None and bool(self._elapsed[row] >= self._limit)
+        is_stopped = is_stopped or is_own_stop
         staying: list[Seat] = []
         ended: list[Seat] = []
         stopped: list[Seat] = []
@@ -222,7 +224,7 @@ class ParallelBatch:
             self._note(ALL_KEY)
         if staying:
             return staying, False, False
-        if getattr(self.environments[row], "agents", None):
+        if getattr(self.environments[row], "agents", None) and not is_own_stop:
             self._note(AGENTS_STAY)
         return (stopped, False, True) if is_truncated else (ended, True, False)
 
@@ -270,7 +272,7 @@ class ParallelBatch:
         if not self._has_state:
             states = concatenated(slate.observations)
         joint = JointObservation(slate.observations, slate.masks, slate.alive, states)
-        check_finite(joint, self.steps[rows].tolist(), rows)
+        check_finite(self.layout.groups, joint, self.steps[rows].tolist(), rows)
         return joint
 
     def _check_agents(self, observations: dict[Any, Any], row: int) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from ..batch import Info, number_or_nan
 from ..failures import BuildError
 from ..spaces import describe_space
 from .grouping import ACTION_MASK, AgentSpaces, read_spaces
+from .interface import Group
 
 ALL = "__all__"
 """Key that environments in RLlib's manner put beside their agents."""
@@ -86,3 +88,9 @@ def makes_new_spaces(environment: Any, agent: Any) -> bool:
     """Tell whether an environment makes a new space object at each call, so that seeding one has no effect."""
     calls = (environment.observation_space, environment.action_space)
     return any(call(agent) is not call(agent) for call in calls)
+
+
+def wants_the_same(environment: Any, groups: Sequence[Group]) -> bool:
+    """Tell whether all agents want the same: as the environment says, else whether they are one group."""
+    metadata: dict[str, Any] = dict(getattr(environment, "metadata", None) or {})
+    return bool(metadata.get("is_cooperative", len(groups) == 1))

@@ -85,6 +85,12 @@ def test_faults_are_told_with_step_and_environment() -> None:
         act(batch)
 
 
+def test_the_environment_may_say_that_its_groups_want_the_same() -> None:
+    assert not make().layout.is_cooperative
+    team = type("Team", (Leaving,), {"metadata": {"is_cooperative": True}})
+    assert make(build=team).layout.is_cooperative
+
+
 def test_an_environment_without_agents_is_refused() -> None:
     with pytest.raises(BuildError, match="possible_agents"):
         as_parallel(object())
