@@ -129,9 +129,15 @@ def _counts_steps(column: Array, steps_in_episode: Array) -> bool:
     return bool(abs(correlation) > 1 - 1e-9)
 
 
-def find_in_rewards(notes: Notes, recorder: Recorder, *, is_random: bool) -> None:
-    """Check original rewards: finite; and under the random policy not all the same, not nearly all zero, in scale."""
-    original_rewards, steps_in_episode = np.array(recorder.original_rewards), recorder.steps_in_episode
+def find_in_rewards(notes: Notes, original_rewards: Array, steps_in_episode: Array, *, is_random: bool) -> None:
+    """Check original rewards: finite; and under the random policy not all the same, not nearly all zero, in scale.
+
+    Args:
+        notes: takes the findings.
+        original_rewards: one a step, or one for each agent that was there at each step.
+        steps_in_episode: number of each one's step in its episode, counted from 1.
+        is_random: whether the random policy earned them.
+    """
     if not len(original_rewards):
         return
     if not np.isfinite(original_rewards).all():
@@ -139,10 +145,10 @@ def find_in_rewards(notes: Notes, recorder: Recorder, *, is_random: bool) -> Non
         notes.find(
             "reward-not-finite",
             "error",
-            f"The reward is {_odd_value(original_rewards[row : row + 1])} at step {steps_in_episode[row]} of an episode.",
+            f"The reward is {_odd_value(original_rewards[row : row + 1])} at step {int(steps_in_episode[row])} of an episode.",
             advice="Guard the division, root or logarithm that makes it; a return with such a reward is no number.",
             evidence=f"{int((~np.isfinite(original_rewards)).sum())} of {len(original_rewards)} steps",
-            step=steps_in_episode[row],
+            step=int(steps_in_episode[row]),
         )
         return
     if not is_random or len(original_rewards) < STEPS_AT_LEAST:

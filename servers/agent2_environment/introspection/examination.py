@@ -92,7 +92,7 @@ class Examination:
         notes.report["reset_seconds"] = float(np.median(stepper.reset_times))
         steps_in_episode = np.array(recorder.steps_in_episode[: len(recorder.infos)])
         find_in_observations(notes, self._space, self._comparable(arrays), steps_in_episode)
-        find_in_rewards(notes, recorder, is_random=policy == "random")
+        self._look_at_rewards(recorder, arrays, is_random=policy == "random")
         if policy != "random":
             return
         notes.report["info_keys"] = info_keys(recorder)
@@ -163,6 +163,10 @@ class Examination:
 
     def _never_ends(self) -> bool:
         return never_ends(type(self._adapted.env.unwrapped).step)
+
+    def _look_at_rewards(self, recorder: Recorder, arrays: dict[str, Any], *, is_random: bool) -> None:
+        original_rewards, steps = np.array(recorder.original_rewards), np.array(recorder.steps_in_episode)
+        find_in_rewards(self._notes, original_rewards, steps, is_random=is_random)
 
     def _look_at_features(self, recorder: Recorder, arrays: dict[str, Any], steps_in_episode: Any) -> None:
         flat = flat_observations(self._space, arrays)

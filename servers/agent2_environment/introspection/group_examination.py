@@ -2,10 +2,14 @@
 
 from typing import Any
 
+import numpy as np
+
+from agent2_environment.introspection.data_findings import find_in_rewards
 from agent2_environment.introspection.examination import Examination
 from agent2_environment.introspection.group_findings import (
     find_in_adaptations,
     find_in_group_features,
+    find_in_group_rewards,
     find_in_group_spaces,
     find_in_presence,
 )
@@ -37,10 +41,18 @@ class GroupExamination(Examination):
     def _never_ends(self) -> bool:
         return False
 
+    def _look_at_rewards(self, recorder: Recorder, arrays: dict[str, Any], *, is_random: bool) -> None:
+        names = [group.name for group in self._joint.groups]
+        was_there = np.concatenate([arrays[f"alive/{name}"] for name in names], axis=1)
+        original_rewards = np.concatenate([arrays[f"original_reward/{name}"] for name in names], axis=1)
+        steps = np.array(recorder.steps_in_episode[: len(was_there)])[:, None] * was_there
+        find_in_rewards(self._notes, original_rewards[was_there], steps[was_there], is_random=is_random)
+
     def _look_at_features(self, recorder: Recorder, arrays: dict[str, Any], steps_in_episode: Any) -> None:
         if isinstance(recorder, GroupRecorder):
             self._notes.report.update(describe_groups(self._joint, recorder, arrays))
         find_in_group_features(self._notes, self._joint, arrays)
+        find_in_group_rewards(self._notes, self._joint, arrays)
         find_in_presence(self._notes, self._joint, arrays)
 
     def _look_at_integers(self, watch: Any) -> None:

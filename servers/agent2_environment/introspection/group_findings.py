@@ -22,6 +22,7 @@ FAULTS = {
     "observation-dtype": "Return observations in the declared dtype.",
 }
 """Adaptations that mend what is wrong; advice by the adaptation's name. The others are choices, and notes."""
+CANCEL_TOLERANCE = 1e-9
 SAID_ELSEWHERE = ("default-time-limit", "seed-ignored")
 """Adaptations whose fact is a finding of its own kind."""
 
@@ -72,6 +73,22 @@ def find_in_group_features(notes: Notes, environment: JointEnvironment, arrays: 
             "note",
             f"Entries of an agent's observation repeat another one exactly; {'; '.join(repeated)}.",
             advice="`observe` may drop them.",
+        )
+
+
+def find_in_group_rewards(notes: Notes, environment: JointEnvironment, arrays: dict[str, Array]) -> None:
+    """Note agents whose rewards cancel out at every step, where they are taken to want the same."""
+    columns = [arrays[f"original_reward/{group.name}"] for group in environment.groups]
+    original_rewards = np.concatenate(columns, axis=1)
+    if not original_rewards.any() or not environment.batch.layout.is_cooperative:
+        return
+    if np.abs(original_rewards.sum(axis=1)).max() <= CANCEL_TOLERANCE:
+        notes.find(
+            "rewards-cancel",
+            "note",
+            "The rewards of all agents sum to zero at every step: they are opponents, but are taken to want the same.",
+            advice='Say so in the environment: metadata = {"is_cooperative": False}.',
+            evidence=f"{len(original_rewards)} steps",
         )
 
 

@@ -25,6 +25,9 @@ NEW_SPACES = (
 )
 ALL_KEY = "all-key: __all__ is no agent, so it is dropped"
 AGENTS_STAY = "agents-stay: agents stay listed after the end; the episode ends when all are done"
+NO_LAST_STATE = (
+    "no-last-state: state() fails after the end of an episode, so the state before stands in for the last one"
+)
 NOTHING_LEGAL = "nothing-legal: where a mask allows nothing (it is another agent's turn), choice 0 is allowed"
 
 
@@ -37,7 +40,7 @@ class ParallelBatch:
         backend: what simulates it; stands beside every score.
         limit: truncate after this many steps; None keeps the environment's own limit, or 1000 where it names none.
         is_cooperative: whether all agents want the same; None: what its `metadata["is_cooperative"]` says, else whether
-            there is one group only.
+            there is one group only, whose agents do not take turns.
         info_keys: numeric keys of the agents' infos to collect, besides those seen at the first reset.
         joins_observations: the state is the observations together even where `state()` exists (it only costs time).
 
@@ -83,6 +86,7 @@ class ParallelBatch:
         self.steps = np.zeros(count, dtype=np.int64)
         self._elapsed = np.zeros(count, dtype=np.int64)
         self._is_present = np.zeros((count, len(self._seats)), dtype=bool)
+        self._last_states = np.zeros((count, self.layout.state_space["shape"][0]), np.float32)
 
     @property
     def raw(self) -> Any:
@@ -132,7 +136,7 @@ class ParallelBatch:
                 if agent in self._seat_of:
                     seat = self._seat_of[agent]
                     original_rewards[seat.group][row, seat.index] = original_reward
-            self._write_state(states, row, row)
+            self._write_state(states, row, row, is_over=bool(terminated[row] or truncated[row]))
             collect(info, infos, row)
         self._check_rewards(original_rewards)
         joint = self._joint(slate, states, list(range(self.count)))
@@ -259,14 +263,21 @@ class ParallelBatch:
             self._note(NOTHING_LEGAL)
         return legal
 
-    def _write_state(self, states: NDArray[np.float32], slot: int, row: int) -> None:
+    def _write_state(self, states: NDArray[np.float32], slot: int, row: int, *, is_over: bool = False) -> None:
+        """Copy one environment's state into its slot; some cannot tell it any more once an episode is over."""
         if not self._has_state:
             return
-        state = np.ravel(self.environments[row].state())
+        try:
+            state = np.ravel(self.environments[row].state())
+        except Exception:
+            if not is_over:
+                raise
+            self._note(NO_LAST_STATE)
+            state = self._last_states[row]
         if state.shape != states.shape[1:]:
             message = f"the global state has {state.size} entries, at first it had {states.shape[1]}"
             raise StepFault(message, int(self.steps[row]), row)
-        states[slot] = state
+        states[slot] = self._last_states[row] = state
 
     def _joint(self, slate: Slate, states: NDArray[np.float32], rows: list[int]) -> JointObservation:
         if not self._has_state:

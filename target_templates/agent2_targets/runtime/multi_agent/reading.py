@@ -91,6 +91,7 @@ def makes_new_spaces(environment: Any, agent: Any) -> bool:
 
 
 def wants_the_same(environment: Any, groups: Sequence[Group]) -> bool:
-    """Tell whether all agents want the same: as the environment says, else whether they are one group."""
+    """Tell whether all agents want the same: as the environment says, else whether they are one group and no game."""
     metadata: dict[str, Any] = dict(getattr(environment, "metadata", None) or {})
-    return bool(metadata.get("is_cooperative", len(groups) == 1))
+    takes_turns = not metadata.get("is_parallelizable", True)
+    return bool(metadata.get("is_cooperative", len(groups) == 1 and not takes_turns))

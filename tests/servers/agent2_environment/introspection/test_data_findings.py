@@ -83,7 +83,7 @@ def test_constant_duplicate_and_counting_features_are_noted(notes: Notes) -> Non
     ],
 )
 def test_rewards_are_judged_by_their_numbers(notes: Notes, rewards: list[float], expected: set[str]) -> None:
-    find_in_rewards(notes, rolled(rewards), is_random=True)
+    find_in_rewards(notes, np.array(rewards), np.arange(1, len(rewards) + 1), is_random=True)
     assert set(codes(notes)) == expected
 
 

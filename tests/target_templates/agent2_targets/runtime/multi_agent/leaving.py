@@ -52,6 +52,13 @@ class Leaving(ParallelEnv[str, Any, Any]):
             observations["runner_9"] = np.zeros(2, np.float32)
         return observations, rewards, endings, stops, self._infos(here)
 
+    def state(self) -> Any:
+        if "state" not in self.faults:
+            raise NotImplementedError
+        if not self.agents:
+            raise AttributeError("'NoneType' object has no attribute 'position'")
+        return np.full(3, float(self.steps))
+
     def _observe(self, agents: list[str]) -> dict[str, Any]:
         values = {agent: self.generator.uniform(0.1, 1, 2).astype(np.float32) for agent in agents if agent != "watcher"}
         return values | {"watcher": self.steps % 3}

@@ -74,6 +74,14 @@ def test_a_shorter_limit_truncates_and_keeps_the_last_observations() -> None:
     assert step.following.observations["runner"].all()
 
 
+def test_a_state_that_is_gone_at_the_end_is_replaced_by_the_one_before() -> None:
+    batch = make(state=True)
+    batch.reset([0])
+    states = [act(batch).following.state[0, 0] for _ in range(6)]
+    assert states == [1.0, 2.0, 3.0, 4.0, 5.0, 5.0]
+    assert "no-last-state" in {line.split(":")[0] for line in batch.adaptations}
+
+
 def test_faults_are_told_with_step_and_environment() -> None:
     batch = make(2, nan=1)
     batch.reset([0, 0])
