@@ -78,8 +78,8 @@ class Greenhouse(gymnasium.Env[np.ndarray, np.ndarray]):
         chill = CHILL_COST * max(0.0, 12.0 - self.temperature)
         is_dead = not 1.0 < self.temperature < 45.0
         info = {"growth": growth, "energy_cost": self.price * energy_kwh, "mould_cost": mould, "chill_cost": chill}
-        reward = growth - info["energy_cost"] - mould - chill - DEATH_COST * is_dead
-        return self._observation(), reward, is_dead, self.steps >= self.max_episode_steps, info
+        original_reward = growth - info["energy_cost"] - mould - chill - DEATH_COST * is_dead
+        return self._observation(), original_reward, is_dead, self.steps >= self.max_episode_steps, info
 
     @property
     def humidity(self) -> float:

@@ -1,6 +1,6 @@
 """`read_environment_source`: lines of the file that defines an environment's class."""
 
-from importlib import util as importlib_util
+from importlib import util as module_finder
 from pathlib import Path
 
 from agent2_environment.fingerprint import library_roots
@@ -72,6 +72,6 @@ def _import_roots(report: EnvironmentReport) -> tuple[Path, ...]:
 
 def find_top_level(module: str) -> Path | None:
     """Find the folder of a top-level package without importing it."""
-    spec = importlib_util.find_spec(module)
+    spec = module_finder.find_spec(module)
     locations = list(spec.submodule_search_locations or ()) if spec else []
     return Path(locations[0]).resolve() if locations else None

@@ -35,7 +35,7 @@ def design_prompt(kind: str, project: str, candidate: str) -> str:
     folder = open_project(project)
     known = folder.candidate(candidate) if candidate else None
     return Template(text(f"design_{kind}.md")).substitute(
-        _common(folder), earlier=_earlier(known), contract=text("contract.md")
+        _known_texts(folder), earlier=_earlier(known), contract=text("contract.md")
     )
 
 
@@ -50,7 +50,7 @@ def repair_prompt(project: str, candidate: str) -> str:
     code = known.mdp_file.read_text(encoding="utf-8")
     numbered = "\n".join(f"{number:4d}  {line}" for number, line in enumerate(code.splitlines(), start=1))
     return Template(text("repair_code.md")).substitute(
-        _common(folder),
+        _known_texts(folder),
         candidate=candidate,
         findings=cut(describe_findings(known.read_verification()), LONG),
         numbered="```\n" + cut(numbered, 2 * LONG) + "\n```",
@@ -74,7 +74,7 @@ def cut(value: str, limit: int) -> str:
     return value if len(value) <= limit else f"{value[:limit]}\n[{len(value) - limit} characters left out]"
 
 
-def _common(folder: ProjectFolder) -> dict[str, str]:
+def _known_texts(folder: ProjectFolder) -> dict[str, str]:
     project = folder.read()
     return {
         "task": cut(project.task or "Maximise the environment's own return.", SHORT),

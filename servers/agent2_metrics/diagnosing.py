@@ -7,7 +7,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from agent2_metrics import children
-from agent2_metrics.comparing.run_scores import common_mode, read_run_score
+from agent2_metrics.comparing.run_scores import read_run_score, shared_mode
 from agent2_metrics.run_status import read_evaluations
 from agent2_metrics.sources import Source
 from agent2_schemas import Agent2Error, Design, Diagnosis, EnvironmentReport, VerificationReport
@@ -91,6 +91,6 @@ def _sibling_scores(project: ProjectFolder, design_sha256: str, purpose: str) ->
         and (specification := run.read_specification()).design_sha256 == design_sha256
         and specification.purpose == purpose
     ]
-    mode = common_mode(project, siblings, seeds)
+    mode = shared_mode(project, siblings, seeds)
     scores = (read_run_score(project, run_id, seeds, mode).score for run_id in siblings)
     return [score for score in scores if score is not None]

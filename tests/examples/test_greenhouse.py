@@ -34,8 +34,8 @@ def mean_return(environment: Any, policy: Any, days: int = 40) -> float:
         observation, _ = environment.reset(seed=seed)
         total, is_over = 0.0, False
         while not is_over:
-            observation, reward, terminated, truncated, _ = environment.step(policy(observation))
-            total, is_over = total + reward, terminated or truncated
+            observation, original_reward, terminated, truncated, _ = environment.step(policy(observation))
+            total, is_over = total + original_reward, terminated or truncated
         returns.append(total)
     return float(np.mean(returns))
 
@@ -68,9 +68,11 @@ def test_a_thoughtful_policy_earns_more_than_chance_or_idleness(environment: Any
 
 def test_info_explains_the_reward(environment: Any) -> None:
     environment.reset(seed=3)
-    _, reward, terminated, _, info = environment.step(np.array([0.5, 0.1]))
+    _, original_reward, terminated, _, info = environment.step(np.array([0.5, 0.1]))
     assert not terminated
-    assert reward == pytest.approx(info["growth"] - info["energy_cost"] - info["mould_cost"] - info["chill_cost"])
+    assert original_reward == pytest.approx(
+        info["growth"] - info["energy_cost"] - info["mould_cost"] - info["chill_cost"]
+    )
 
 
 @pytest.mark.slow

@@ -10,7 +10,7 @@ from pydantic import Field, ValidationError
 from agent2_schemas import AlgorithmName, DesignPatch, Frozen, StatefulSteps
 
 MAX_CODE_CHARACTERS = 60_000
-_FENCE = re.compile(r"^[ \t]*(`{3,})[ \t]*(\w*)[^\n`]*\n(.*?)^[ \t]*\1[ \t]*$", re.MULTILINE | re.DOTALL)
+_CODE_BLOCK = re.compile(r"^[ \t]*(`{3,})[ \t]*(\w*)[^\n`]*\n(.*?)^[ \t]*\1[ \t]*$", re.MULTILINE | re.DOTALL)
 _JSON_NAMES, _PYTHON_NAMES = ("json", "json5", "jsonc"), ("python", "py", "python3")
 DECLARED = (
     "history",
@@ -122,7 +122,7 @@ def read_json(text: str, model: type[Read]) -> Read:
     Raises:
         AnswerRejected: there is none, or it breaks the schema; all faults at once.
     """
-    blocks = [match[3] for match in _FENCE.finditer(text) if match[2].lower() in _JSON_NAMES]
+    blocks = [match[3] for match in _CODE_BLOCK.finditer(text) if match[2].lower() in _JSON_NAMES]
     source = blocks[-1] if blocks else text.strip()
     try:
         data = json.loads(source)
@@ -143,7 +143,7 @@ def read_code(text: str) -> str:
     Raises:
         AnswerRejected: it is too long or does not parse.
     """
-    blocks = [match[3] for match in _FENCE.finditer(text) if match[2].lower() in _PYTHON_NAMES]
+    blocks = [match[3] for match in _CODE_BLOCK.finditer(text) if match[2].lower() in _PYTHON_NAMES]
     if not blocks:
         return ""
     if len(blocks) > 1:

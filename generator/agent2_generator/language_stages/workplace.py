@@ -131,8 +131,8 @@ def repairs_of(key: str) -> int:
 
 def with_repairs(key: str, repairs: int) -> str:
     """The key of a recipe after so many repairs."""
-    base = key.partition("~")[0]
-    return f"{base}~{repairs}" if repairs else base
+    stem = key.partition("~")[0]
+    return f"{stem}~{repairs}" if repairs else stem
 
 
 def _without_numbers(text: str) -> str:

@@ -11,7 +11,7 @@ from agent2_mdp.child.outputs import one_array
 from agent2_mdp.child.recording import flat_rows
 from agent2_mdp.child.rehearsal import try_part, try_probes
 from agent2_mdp.child.statistics import is_flat, short
-from agent2_mdp.child.subject import Subject, bound_probes, probe_trial, recorded_probes, repeated
+from agent2_mdp.child.subject import Subject, bound_probes, recorded_probes, rehearsal_of, repeated
 from agent2_targets.runtime.spaces import box_bounds, make_flattener, take
 
 Rows = NDArray[np.float64]
@@ -39,7 +39,7 @@ def check_observe(subject: Subject) -> Rows | None:
     for probes, is_reachable in ((recorded_probes(subject), True), (bound_probes(subject), False)):
         if probes is not None:
             edge = repeated(probes.edge, length)
-            rehearsal = probe_trial("observe", probes, lambda rows, edge=edge: (take(edge, rows),), convert)
+            rehearsal = rehearsal_of("observe", probes, lambda rows, edge=edge: (take(edge, rows),), convert)
             try_probes(loaded, rehearsal, notes, is_reachable=is_reachable)
     values = outputs[""]
     if values.ndim == 1:

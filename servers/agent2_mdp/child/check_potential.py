@@ -9,7 +9,7 @@ from agent2_mdp.child.calls import call
 from agent2_mdp.child.outputs import one_array
 from agent2_mdp.child.rehearsal import Rehearsal, try_part, try_probes
 from agent2_mdp.child.statistics import is_flat, short
-from agent2_mdp.child.subject import Subject, bound_probes, probe_trial, recorded_probes
+from agent2_mdp.child.subject import Subject, bound_probes, recorded_probes, rehearsal_of
 from agent2_targets.runtime.spaces import take
 
 Values = NDArray[np.float64]
@@ -26,7 +26,7 @@ def check_potential(subject: Subject, gamma: float) -> Values | None:
     for probes, is_reachable in ((recorded_probes(subject), True), (bound_probes(subject), False)):
         if probes is not None:
             edge = probes.edge
-            rehearsal = probe_trial("potential", probes, lambda rows, edge=edge: (take(edge, rows),), convert)
+            rehearsal = rehearsal_of("potential", probes, lambda rows, edge=edge: (take(edge, rows),), convert)
             try_probes(loaded, rehearsal, notes, is_reachable=is_reachable)
     if now is None:
         return None

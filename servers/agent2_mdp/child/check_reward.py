@@ -12,7 +12,7 @@ from agent2_mdp.child.outputs import components
 from agent2_mdp.child.rehearsal import Outputs, try_part, try_probes
 from agent2_mdp.child.reward_inputs import reward_arguments
 from agent2_mdp.child.statistics import is_flat, number, short, spearman, summary
-from agent2_mdp.child.subject import Probes, Subject, probe_trial, recorded_probes
+from agent2_mdp.child.subject import Probes, Subject, recorded_probes, rehearsal_of
 from agent2_targets.runtime.spaces import take
 
 Values = NDArray[np.float64]
@@ -37,7 +37,7 @@ def check_reward(subject: Subject) -> tuple[Outputs | None, list[dict[str, Any]]
     if outputs is not None and probes is not None:
         for is_next in (True, False):
             arguments = _probe_arguments(subject, probes, is_next=is_next)
-            try_probes(loaded, probe_trial("reward", probes, arguments, convert), notes, is_reachable=True)
+            try_probes(loaded, rehearsal_of("reward", probes, arguments, convert), notes, is_reachable=True)
     if outputs is None:
         return None, []
     _check_weights(subject, set(outputs))
@@ -49,11 +49,11 @@ def check_reward(subject: Subject) -> tuple[Outputs | None, list[dict[str, Any]]
 
 
 def _probe_arguments(subject: Subject, probes: Probes, *, is_next: bool) -> Any:
-    first, second = (probes.base, probes.edge) if is_next else (probes.edge, probes.base)
-    base = np.linspace(0, len(subject.recording) - 1, len(probes)).astype(int)
+    first, second = (probes.origin, probes.edge) if is_next else (probes.edge, probes.origin)
+    recorded_rows = np.linspace(0, len(subject.recording) - 1, len(probes)).astype(int)
 
     def arguments(rows: Any) -> tuple[Any, ...]:
-        recorded = reward_arguments(subject, base[rows])
+        recorded = reward_arguments(subject, recorded_rows[rows])
         return (take(first, rows), recorded[1], take(second, rows), *recorded[3:])
 
     return arguments

@@ -29,14 +29,14 @@ def find_goal(recording: Recording, space: dict[str, Any]) -> dict[str, Any] | N
         states, `{"kind": "point", "entries", "values", "scales", "reward", "events", "share"}` for a flat box; None
         where rewards are not sparse or no goal shows.
     """
-    rewards = recording.original_reward
-    values, counts = np.unique(np.round(rewards, 9), return_counts=True)
+    original_rewards = recording.original_reward
+    values, counts = np.unique(np.round(original_rewards, 9), return_counts=True)
     usual = float(values[int(np.argmax(counts))])
-    is_event = (rewards > usual + 1e-9) & recording.terminated
-    events, share = int(is_event.sum()), float(np.mean(rewards > usual + 1e-9))
-    if events < MIN_EVENTS or share > MAX_EVENT_SHARE or is_event.sum() < (rewards > usual + 1e-9).sum():
+    is_event = (original_rewards > usual + 1e-9) & recording.terminated
+    events, share = int(is_event.sum()), float(np.mean(original_rewards > usual + 1e-9))
+    if events < MIN_EVENTS or share > MAX_EVENT_SHARE or is_event.sum() < (original_rewards > usual + 1e-9).sum():
         return None
-    found = {"reward": float(rewards[is_event].mean() - usual), "events": events, "share": share}
+    found = {"reward": float(original_rewards[is_event].mean() - usual), "events": events, "share": share}
     if space["kind"] == "discrete" and space["n"] <= MAX_STATES:
         return found | {
             "kind": "distances",

@@ -47,7 +47,7 @@ def main(payload: dict[str, Any]) -> dict[str, Any]:
         known_info_keys=(),
         notes=notes,
     )
-    columns = {**_observations(subject), **_actions(subject), **_rewards(subject, float(payload["reward_scale"]))}
+    columns = {**_observations(subject), **_actions(subject), **_reward_columns(subject, float(payload["reward_scale"]))}
     rows = [_row(name, before, after) for name, (before, after) in columns.items()]
     is_drawn = find_spec("matplotlib") is not None
     return {"rows": rows, "plot": is_drawn, "columns": _sampled(columns) if is_drawn else {}}
@@ -84,7 +84,7 @@ def _actions(subject: Subject) -> Columns:
     return {f"environment action[{i}]": (actions[:, i], None) for i in range(min(actions.shape[1], MAX_ENTRIES))}
 
 
-def _rewards(subject: Subject, scale: float) -> Columns:
+def _reward_columns(subject: Subject, scale: float) -> Columns:
     recording, loaded = subject.recording, subject.loaded
     original = recording.original_reward
     columns: Columns = {"original_reward": (original, None)}

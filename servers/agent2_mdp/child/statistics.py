@@ -58,13 +58,13 @@ def episode_sums(values: Values, recording: Recording, *, finished_only: bool = 
     return sums[kept], lengths[kept], recording.source[start][kept].astype(np.float64)
 
 
-def discounted_returns(rewards: Values, recording: Recording, gamma: float) -> Values:
+def discounted_returns(step_rewards: Values, recording: Recording, gamma: float) -> Values:
     """Give the discounted return from each row to the end of its episode, as far as it was recorded."""
-    result = np.zeros_like(rewards)
+    result = np.zeros_like(step_rewards)
     following = 0.0
-    for row in range(len(rewards) - 1, -1, -1):
-        is_last = row + 1 == len(rewards) or recording.episode[row + 1] != recording.episode[row]
-        following = float(rewards[row]) + (0.0 if is_last else gamma * following)
+    for row in range(len(step_rewards) - 1, -1, -1):
+        is_last = row + 1 == len(step_rewards) or recording.episode[row + 1] != recording.episode[row]
+        following = float(step_rewards[row]) + (0.0 if is_last else gamma * following)
         result[row] = following
     return result
 

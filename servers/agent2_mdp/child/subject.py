@@ -16,7 +16,7 @@ from agent2_targets.runtime.spaces import Raw, SpaceDict, as_parts, as_raw, box_
 
 MAX_PROBED_ENTRIES = 48
 """Entries of an observation that are driven to their extremes one by one."""
-PROBE_BASES = (0.1, 0.5, 0.9)
+PROBE_SHARES = (0.1, 0.5, 0.9)
 """Which recorded rows (as shares of all) the made-up rows start from."""
 
 
@@ -67,7 +67,7 @@ class Subject:
 class Probes:
     """Made-up observations: recorded ones with entries driven to an edge."""
 
-    base: Raw
+    origin: Raw
     """The recorded observation each was made from."""
     edge: Raw
     """The made-up one."""
@@ -88,21 +88,21 @@ def recorded_probes(subject: Subject) -> Probes | None:
     flat = values.reshape(len(values), -1)
     low, high = flat.min(axis=0), flat.max(axis=0)
     changes: list[tuple[int, int, float, str]] = []
-    for share in PROBE_BASES:
-        base = int(share * (len(recording) - 1))
+    for share in PROBE_SHARES:
+        origin = int(share * (len(recording) - 1))
         for entry in range(min(flat.shape[1], MAX_PROBED_ENTRIES)):
-            changes.append((base, entry, low[entry], "recorded minimum"))
-            changes.append((base, entry, high[entry], "recorded maximum"))
+            changes.append((origin, entry, low[entry], "recorded minimum"))
+            changes.append((origin, entry, high[entry], "recorded maximum"))
             if low[entry] < 0 < high[entry]:
-                changes.append((base, entry, 0.0, "zero"))
+                changes.append((origin, entry, 0.0, "zero"))
     rows = np.array([change[0] for change in changes])
     edge = flat[rows].copy()
     for row, (_, entry, value, _) in enumerate(changes):
         edge[row, entry] = value
     return Probes(
-        base=values[rows],
+        origin=values[rows],
         edge=edge.reshape(len(rows), *values.shape[1:]),
-        words=tuple(f"recorded row {base} with entry {entry} at its {word}" for base, entry, _, word in changes),
+        words=tuple(f"recorded row {origin} with entry {entry} at its {word}" for origin, entry, _, word in changes),
     )
 
 
@@ -112,15 +112,15 @@ def bound_probes(subject: Subject) -> Probes | None:
     if values is None:
         return None
     low, high = box_bounds(subject.observation_space)
-    base = values[len(values) // 2]
-    limits = [np.where(np.isfinite(bound) & (np.abs(bound) < 1e6), bound, base) for bound in (low, high)]
-    zero = np.clip(np.zeros_like(base), low, high)
+    origin = values[len(values) // 2]
+    limits = [np.where(np.isfinite(bound) & (np.abs(bound) < 1e6), bound, origin) for bound in (low, high)]
+    zero = np.clip(np.zeros_like(origin), low, high)
     edge = np.stack([*limits, zero]).astype(values.dtype)
     words = ("all entries at their lower bounds", "all entries at their upper bounds", "all entries at zero")
-    return Probes(base=np.repeat(base[None], 3, axis=0), edge=edge, words=words)
+    return Probes(origin=np.repeat(origin[None], 3, axis=0), edge=edge, words=words)
 
 
-def probe_trial(part: str, probes: Probes, arguments: Callable[[Any], tuple[Any, ...]], convert: Any) -> Rehearsal:
+def rehearsal_of(part: str, probes: Probes, arguments: Callable[[Any], tuple[Any, ...]], convert: Any) -> Rehearsal:
     """Describe a rehearsal of a part on made-up rows."""
     return Rehearsal(
         part=part,

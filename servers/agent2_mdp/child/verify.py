@@ -32,7 +32,7 @@ GAMMA = 0.99
 TIMED_ROWS = 8
 TIMED_CALLS = 30
 PACED_ROWS = 64
-FULL_TRIAL_SECONDS = 0.5
+FULL_CHECK_SECONDS = 0.5
 """Functions that take longer than this for one pass over all rows are tried on fewer."""
 MIN_ROWS = 16
 SLOW_SECONDS = 1e-3
@@ -171,7 +171,7 @@ def _spaces(subject: Subject, file: str, max_episode_steps: int | None) -> dict[
 def _shortened(subject: Subject) -> Subject:
     """Take fewer rows where the functions are so slow that all of them would take too long."""
     seconds = sum(_step_seconds(subject, PACED_ROWS, 3).values())
-    affordable = int(FULL_TRIAL_SECONDS / max(seconds, 1e-9))
+    affordable = int(FULL_CHECK_SECONDS / max(seconds, 1e-9))
     if affordable >= len(subject.recording):
         return subject
     return replace(subject, recording=subject.recording.rows(np.arange(max(affordable, MIN_ROWS))))

@@ -5,7 +5,7 @@ from typing import Any
 
 from agent2_metrics import children
 from agent2_metrics.comparing.ranking import Shrunken, shrink
-from agent2_metrics.comparing.run_scores import common_mode, read_run_score
+from agent2_metrics.comparing.run_scores import read_run_score, shared_mode
 from agent2_metrics.comparing.scored_run import RunScore
 from agent2_metrics.run_status import read_all_statuses
 from agent2_schemas import CorrectableError, Purpose, RankedCandidate, RunComparison, Verdict
@@ -28,7 +28,7 @@ def rank(project: ProjectFolder, candidates: Sequence[str], purpose: Purpose) ->
     for status in read_all_statuses(project):
         if purposes.get(status.run_id) == wanted_run and (not candidates or status.candidate_id in runs_by_candidate):
             runs_by_candidate.setdefault(status.candidate_id, []).append(status.run_id)
-    mode = common_mode(project, [run for runs in runs_by_candidate.values() for run in runs], purpose)
+    mode = shared_mode(project, [run for runs in runs_by_candidate.values() for run in runs], purpose)
     scores = {
         name: [read_run_score(project, run_id, purpose, mode) for run_id in runs]
         for name, runs in runs_by_candidate.items()
@@ -99,7 +99,7 @@ async def give_verdict(project: ProjectFolder, arms: Mapping[str, Sequence[str]]
     """
     _check(arms)
     every = [run_id for runs in arms.values() for run_id in runs]
-    mode = common_mode(project, every, purpose)
+    mode = shared_mode(project, every, purpose)
     scored = [
         (name, [read_run_score(project, run_id, purpose, mode) for run_id in runs]) for name, runs in arms.items()
     ]
@@ -148,7 +148,7 @@ def _search_score(project: ProjectFolder, candidate_id: str) -> float | None:
         if (specification := project.run(run_id).read_specification()).candidate_id == candidate_id
         and specification.purpose == "search"
     ]
-    mode = common_mode(project, runs, "selection")
+    mode = shared_mode(project, runs, "selection")
     scores = [
         score for run_id in runs if (score := read_run_score(project, run_id, "selection", mode).score) is not None
     ]

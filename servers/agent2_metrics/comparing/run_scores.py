@@ -46,7 +46,7 @@ def read_run_score(project: ProjectFolder, run_id: str, purpose: Purpose, mode: 
     )
 
 
-def common_mode(project: ProjectFolder, run_ids: Sequence[str], purpose: Purpose) -> str:
+def shared_mode(project: ProjectFolder, run_ids: Sequence[str], purpose: Purpose) -> str:
     """Choose the mode in which most runs were evaluated; greedy actions where both are."""
     counts = {"deterministic": 0, "stochastic": 0}
     for run_id in run_ids:

@@ -78,7 +78,7 @@ def reward_hacking(facts: Facts) -> Evidence | None:
     shaped = facts.need("shaped_return", points=HACKING_POINTS)
     name = "episode_return" if facts.has("episode_return") else "success_rate"
     original = facts.need(name, points=HACKING_POINTS)
-    x, s, o = _common(shaped, original)
+    x, s, o = _at_shared_steps(shaped, original)
     if len(x) < HACKING_POINTS:
         raise Missing("shaped and original return at the same steps")
     if _is_proportional(s, o):
@@ -115,12 +115,12 @@ def idle_or_suicide(facts: Facts) -> Evidence | None:
     random_length = facts.report and next((s.mean_length for s in facts.report.episodes if s.policy == "random"), None)
     usual = max(start, random_length or 0.0)
     if per_step < 0 and end < 0.5 * usual and end <= limits.length_near_minimum * float(length.y.min()):
-        reward = next((each for each in ("shaped_return", "episode_return") if facts.has(each)), "episode_return")
+        paid = next((each for each in ("shaped_return", "episode_return") if facts.has(each)), "episode_return")
         is_worse_off = _is_no_success(facts)
         if is_worse_off:
             return Evidence(
                 symptom=f"Episodes shrank from {usual:.0f} to {end:.0f} steps while each step costs {per_step:.3g}.",
-                numbers={"length_start": usual, "length_end": end, f"{reward}_per_step": per_step}, severity="error",
+                numbers={"length_start": usual, "length_end": end, f"{paid}_per_step": per_step}, severity="error",
                 window=(float(length.x[0]), float(length.x[-1])), cause="It pays to end the episode early.",
             )  # fmt: skip
     if not facts.has("success_rate"):
@@ -215,7 +215,7 @@ def _is_no_success(facts: Facts) -> bool:
     return facts.last_return() < mean - facts.thresholds.random_errors * error
 
 
-def _common(first: Series, second: Series) -> tuple[Floats, Floats, Floats]:
+def _at_shared_steps(first: Series, second: Series) -> tuple[Floats, Floats, Floats]:
     """Two curves on the steps of the first, the second interpolated."""
     inside = (first.x >= second.x[0]) & (first.x <= second.x[-1])
     x = first.x[inside]

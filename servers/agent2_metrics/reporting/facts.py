@@ -7,7 +7,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from agent2_metrics.comparing.run_scores import common_mode, read_run_score
+from agent2_metrics.comparing.run_scores import read_run_score, shared_mode
 from agent2_metrics.diagnosing import read_report, read_run_design
 from agent2_metrics.run_status import read_all_statuses, read_evaluations
 from agent2_schemas import (
@@ -161,7 +161,7 @@ def _scores(project: ProjectFolder, statuses: tuple[RunStatus, ...]) -> dict[str
     for status in statuses:
         is_verdict = project.run(status.run_id).read_specification().purpose == "verdict"
         purpose = "verdict" if is_verdict else "selection"
-        mode = common_mode(project, [status.run_id], purpose)
+        mode = shared_mode(project, [status.run_id], purpose)
         scores[status.run_id] = read_run_score(project, status.run_id, purpose, mode).score
     return scores
 

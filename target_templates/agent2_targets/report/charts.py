@@ -82,11 +82,11 @@ def arms_chart(arms: Sequence[Arm], candidates: Sequence[str]) -> Markup:
             )
         dots = [score for score in arm.run_scores if score is not None]
         parts += [f'<circle class="dot" cx="{scale(score):.1f}" cy="{y + 15}" r="3"/>' for score in dots]
-    base = height - 18
-    parts.append(f'<line class="axis" x1="{scale.start}" x2="{scale.end}" y1="{base - 8}" y2="{base - 8}"/>')
+    axis_y = height - 18
+    parts.append(f'<line class="axis" x1="{scale.start}" x2="{scale.end}" y1="{axis_y - 8}" y2="{axis_y - 8}"/>')
     for value in _ticks(low, high):
         parts.append(
-            f'<text class="tick" text-anchor="middle" x="{scale(value):.1f}" y="{base + 8}">{short(value)}</text>'
+            f'<text class="tick" text-anchor="middle" x="{scale(value):.1f}" y="{axis_y + 8}">{short(value)}</text>'
         )
     return _svg("".join(parts), height, "Scores of the arms")
 

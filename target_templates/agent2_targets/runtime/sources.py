@@ -58,13 +58,13 @@ def resolve_file(place: str, root: str | None) -> Path:
     Raises:
         BuildError: there is no such file.
     """
-    base = Path(root) if root is not None else Path.cwd()
+    origin = Path(root) if root is not None else Path.cwd()
     given = Path(place).expanduser()
-    places = (base / given, base / given.name)
+    places = (origin / given, origin / given.name)
     for candidate in reversed(places) if given.is_absolute() and root is not None else places:
         if candidate.is_file():
             return candidate.resolve()
-    folder = (base / given).parent
+    folder = (origin / given).parent
     names = [file.name for file in folder.glob("*.py")] if folder.is_dir() else []
     advice = close_matches(given.name, names) or f"The folder is {folder}; give the path of an existing .py file."
     raise BuildError("file-not-found", f"There is no file {place!r}.", advice)
@@ -187,9 +187,9 @@ def environment_classes(module: ModuleType) -> dict[str, type]:
         if inspect.isclass(value) and value.__module__ == module.__name__ and not name.startswith("_")
     }
     classes = {name: value for name, value in own.items() if looks_like_environment(value)}
-    bases = {base for value in classes.values() for base in value.__mro__[1:]}
+    parents = {parent for value in classes.values() for parent in value.__mro__[1:]}
     wrapper = gymnasium.Wrapper
-    return {name: value for name, value in classes.items() if value not in bases and not issubclass(value, wrapper)}
+    return {name: value for name, value in classes.items() if value not in parents and not issubclass(value, wrapper)}
 
 
 def looks_like_environment(value: type) -> bool:

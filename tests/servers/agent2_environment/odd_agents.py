@@ -53,13 +53,19 @@ class Odd(ParallelEnv):
         if self.fault == "print":
             print("stepping")
         agents, is_over = self.agents, self.steps >= 40
-        rewards = {agent: float(actions[agent] == 1) for agent in agents}
+        original_rewards = {agent: float(actions[agent] == 1) for agent in agents}
         if self.steps == 37 and self.fault == "nan reward":
-            rewards["north_1"] = float("nan")
+            original_rewards["north_1"] = float("nan")
         shown = self.observe()
         if is_over:
             self.agents = []
-        return shown, rewards, dict.fromkeys(agents, False), dict.fromkeys(agents, is_over), {a: {} for a in agents}
+        return (
+            shown,
+            original_rewards,
+            dict.fromkeys(agents, False),
+            dict.fromkeys(agents, is_over),
+            {a: {} for a in agents},
+        )
 
 
 def parallel_env(**arguments):

@@ -37,8 +37,13 @@ def record(environment: gymnasium.Env[Any, Any], policy: str | Callable[[Any], A
             action = policy(observation)
         else:
             action = environment.action_space.sample() if policy == "random" else zero_action(environment.action_space)
-        following, reward, terminated, truncated, info = environment.step(action)
-        row = {"action": action, "original_reward": float(reward), "terminated": terminated, "truncated": truncated}
+        following, original_reward, terminated, truncated, info = environment.step(action)
+        row = {
+            "action": action,
+            "original_reward": float(original_reward),
+            "terminated": terminated,
+            "truncated": truncated,
+        }
         for key, part in leaf_values(observation, space).items():
             row[f"observation/{key}" if key else "observation"] = np.array(part)
         for key, part in leaf_values(following, space).items():
@@ -67,16 +72,16 @@ def zero_action(space: gymnasium.Space[Any]) -> Any:
 
 def statistics(policy: Any, arrays: dict[str, Any]) -> EpisodeStatistics:
     """Sum up a recording as the inspection does."""
-    reward, episode = arrays["original_reward"], arrays["episode"]
+    original_reward, episode = arrays["original_reward"], arrays["episode"]
     ended = arrays["terminated"] | arrays["truncated"]
     finished = episode[ended]
-    returns = np.array([reward[episode == e].sum() for e in finished])
+    returns = np.array([original_reward[episode == e].sum() for e in finished])
     lengths = np.array([(episode == e).sum() for e in finished])
     has = len(finished) > 0
     return EpisodeStatistics(
         policy=policy,
         episodes=len(finished),
-        env_steps=len(reward),
+        env_steps=len(original_reward),
         mean_original_return=returns.mean() if has else None,
         std_original_return=returns.std() if has else None,
         min_original_return=returns.min() if has else None,
@@ -84,11 +89,11 @@ def statistics(policy: Any, arrays: dict[str, Any]) -> EpisodeStatistics:
         mean_length=lengths.mean() if has else None,
         terminated_fraction=arrays["terminated"][ended].mean() if has else None,
         truncated_fraction=arrays["truncated"][ended].mean() if has else None,
-        mean_original_reward=reward.mean(),
-        std_original_reward=reward.std(),
-        min_original_reward=reward.min(),
-        max_original_reward=reward.max(),
-        nonzero_reward_fraction=float((reward != 0).mean()),
+        mean_original_reward=original_reward.mean(),
+        std_original_reward=original_reward.std(),
+        min_original_reward=original_reward.min(),
+        max_original_reward=original_reward.max(),
+        nonzero_reward_fraction=float((original_reward != 0).mean()),
     )
 
 

@@ -25,8 +25,8 @@ class Small(gymnasium.Env[Any, Any]):
         self.speed = 0.95 * self.speed + 0.2 * float(np.ravel(action)[0])
         self.position += 0.3 * self.speed
         self.steps += 1
-        reward, terminated = self.paid()
-        return self.seen(), reward, terminated, self.steps >= self.limit, {"speed": float(self.speed)}
+        original_reward, terminated = self.paid()
+        return self.seen(), original_reward, terminated, self.steps >= self.limit, {"speed": float(self.speed)}
 
     def seen(self) -> Any:
         return np.array([self.position, self.speed], np.float32)

@@ -57,24 +57,24 @@ def test_a_print_while_importing_reaches_standard_error_and_not_the_protocol() -
 
 @pytest.mark.anyio
 async def test_http_and_sse_answer_in_both_eras_with_the_token(start_http: Callable[..., str]) -> None:
-    base = start_http(DEMO_FILE, "--transport", "sse")
+    address = start_http(DEMO_FILE, "--transport", "sse")
     with anyio.fail_after(60):
         for mode in ("auto", "legacy"):
             for path in ("/mcp", "/demo/mcp"):
                 async with (
                     httpx2.AsyncClient(headers=HEADERS) as http,
-                    Client(streamable_http_client(base + path, http_client=http), mode=mode) as client,
+                    Client(streamable_http_client(address + path, http_client=http), mode=mode) as client,
                 ):
                     await assert_echoes(client)
             for path in ("/sse", "/demo-sse/sse"):
-                async with Client(sse_client(base + path, headers=HEADERS), mode=mode) as client:
+                async with Client(sse_client(address + path, headers=HEADERS), mode=mode) as client:
                     await assert_echoes(client)
 
 
 def test_requests_without_the_token_or_from_a_foreign_host_are_refused(start_http: Callable[..., str]) -> None:
-    base = start_http(DEMO_FILE, "--transport", "sse", "--allowed-host", "trainer.example")
+    address = start_http(DEMO_FILE, "--transport", "sse", "--allowed-host", "trainer.example")
     bad = {"Authorization": "Bearer wrong"}
-    with httpx2.Client(base_url=base, timeout=20) as http:
+    with httpx2.Client(base_url=address, timeout=20) as http:
         for path in ("/mcp", "/demo/mcp"):
             assert http.post(path, json=INITIALIZE, headers=ACCEPT).status_code == 401
             assert http.post(path, json=INITIALIZE, headers={**ACCEPT, **bad}).status_code == 401
@@ -114,8 +114,8 @@ def test_a_bad_option_ends_with_one_clear_message(arguments: list[str], environm
 def test_the_token_may_stand_in_a_file(start_http: Callable[..., str], tmp_path: Path) -> None:
     file = tmp_path / "token"
     file.write_text(TOKEN + "\n", encoding="utf-8")
-    base = start_http(DEMO_FILE, "--transport", "http", "--token-file", str(file), token=None)
-    with httpx2.Client(base_url=base, timeout=20) as http:
+    address = start_http(DEMO_FILE, "--transport", "http", "--token-file", str(file), token=None)
+    with httpx2.Client(base_url=address, timeout=20) as http:
         assert http.post("/mcp", json=INITIALIZE, headers=ACCEPT).status_code == 401
         assert http.post("/mcp", json=INITIALIZE, headers={**ACCEPT, **HEADERS}).status_code == 200
 

@@ -127,12 +127,12 @@ class ParallelBatch:
         chosen = {name: part.tolist() if part.dtype.kind in "iu" else part for name, part in actions.items()}
         for row, environment in enumerate(self.environments):
             given = {agent: self._action(self._seat_of[agent], chosen, row) for agent in self._acting(environment, row)}
-            observations, rewards, endings, stops, infos = self._step_one(row, environment, given)
+            observations, paid, endings, stops, infos = self._step_one(row, environment, given)
             self._check_agents(observations, row)
             shown, terminated[row], truncated[row] = self._leave(row, observations, endings, stops)
             for seat in shown:
                 self._write(slate, row, row, seat, observations[seat.agent], infos.get(seat.agent))
-            for agent, original_reward in rewards.items():
+            for agent, original_reward in paid.items():
                 if agent in self._seat_of:
                     seat = self._seat_of[agent]
                     original_rewards[seat.group][row, seat.index] = original_reward
@@ -171,14 +171,14 @@ class ParallelBatch:
             error.add_note(f"at step {self.steps[row]} of environment {row}")
             raise
         if len(result) == 4:
-            observations, rewards, endings, infos = result
+            observations, paid, endings, infos = result
             stops: dict[Any, Any] = {}
             self._note(FOUR_VALUES)
         elif len(result) == 5:
-            observations, rewards, endings, stops, infos = result
+            observations, paid, endings, stops, infos = result
         else:
             raise StepFault(f"step returned {len(result)} values, expected 5", int(self.steps[row]), row)
-        by_agent = [self._without_all(part) for part in (observations, rewards, infos)]
+        by_agent = [self._without_all(part) for part in (observations, paid, infos)]
         return by_agent[0], by_agent[1], dict(endings), dict(stops), by_agent[2]
 
     def _acting(self, environment: Any, row: int) -> list[Any]:

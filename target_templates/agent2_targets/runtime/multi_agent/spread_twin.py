@@ -99,7 +99,7 @@ class SpreadTwin:
         self._elapsed += 1
         truncated = self._elapsed >= self._limit
         following = self._show(np.arange(self.count))
-        return JointStep(following, {GROUP: self._rewards()}, np.zeros(self.count, dtype=bool), truncated, {})
+        return JointStep(following, {GROUP: self._original_rewards()}, np.zeros(self.count, dtype=bool), truncated, {})
 
     def render(self, row: int = 0) -> None:
         """Draw nothing: frames come from mpe2."""
@@ -125,7 +125,7 @@ class SpreadTwin:
                 forces[:, other] -= push
         return forces
 
-    def _rewards(self) -> NDArray[np.float64]:
+    def _original_rewards(self) -> NDArray[np.float64]:
         """Weigh uncovered distances against each agent's own collisions: (n, agents)."""
         to_landmarks = self._distances(self._landmarks, self._positions)
         uncovered = np.zeros(self.count)

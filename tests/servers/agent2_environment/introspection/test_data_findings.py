@@ -33,11 +33,11 @@ def codes(notes: Notes) -> dict[str, dict[str, Any]]:
     return {finding["code"]: finding for finding in notes.findings}
 
 
-def rolled(rewards: list[float], lengths: int = 10, terminated: bool = True) -> Recorder:
+def rolled(original_rewards: list[float], lengths: int = 10, terminated: bool = True) -> Recorder:
     recorder, value = Recorder(BOX, BOX), np.zeros(2)
-    for number, reward in enumerate(rewards, start=1):
+    for number, original_reward in enumerate(original_rewards, start=1):
         is_end = number % lengths == 0
-        recorder.add(value, value, reward, value, is_end and terminated, is_end and not terminated, {})
+        recorder.add(value, value, original_reward, value, is_end and terminated, is_end and not terminated, {})
     return recorder
 
 
@@ -73,7 +73,7 @@ def test_constant_duplicate_and_counting_features_are_noted(notes: Notes) -> Non
 
 
 @pytest.mark.parametrize(
-    ("rewards", "expected"),
+    ("original_rewards", "expected"),
     [
         ([1.0] * 200, {"reward-constant"}),
         ([0.0] * 199 + [1.0], {"reward-sparse"}),
@@ -82,8 +82,8 @@ def test_constant_duplicate_and_counting_features_are_noted(notes: Notes) -> Non
         ([1.0, 0.5] * 100, set()),
     ],
 )
-def test_rewards_are_judged_by_their_numbers(notes: Notes, rewards: list[float], expected: set[str]) -> None:
-    find_in_rewards(notes, np.array(rewards), np.arange(1, len(rewards) + 1), is_random=True)
+def test_rewards_are_judged_by_their_numbers(notes: Notes, original_rewards: list[float], expected: set[str]) -> None:
+    find_in_rewards(notes, np.array(original_rewards), np.arange(1, len(original_rewards) + 1), is_random=True)
     assert set(codes(notes)) == expected
 
 

@@ -21,11 +21,11 @@ def make_subject(
     """Make episodes of these lengths, all of which terminate; `original(episode, length)` is the reward of a step."""
     episode = np.repeat(np.arange(len(lengths)), lengths)
     last = np.r_[episode[1:] != episode[:-1], True]
-    rewards = np.array([original(e, lengths[e]) for e in episode], dtype=np.float64)
+    original_rewards = np.array([original(e, lengths[e]) for e in episode], dtype=np.float64)
     source = np.array([(sources or [0] * len(lengths))[e] for e in episode])
     values = np.zeros((len(episode), 1))
     recording = Recording(
-        observation=values, next_observation=values, action=values, original_reward=rewards, terminated=last,
+        observation=values, next_observation=values, action=values, original_reward=original_rewards, terminated=last,
         truncated=np.zeros_like(last), episode=episode, source=source, names=names, info={},
     )  # fmt: skip
     space = {"kind": "box", "shape": [1], "dtype": "float64", "low": None, "high": None}

@@ -22,7 +22,7 @@ class Probe(gymnasium.Env[np.ndarray, Any]):
     def observe(self) -> float:
         return 0.0
 
-    def reward(self, action: Any) -> float:
+    def original_reward(self, action: Any) -> float:
         return 1.0
 
     def reset(
@@ -34,12 +34,18 @@ class Probe(gymnasium.Env[np.ndarray, Any]):
         return np.array([self.value], np.float32), {}
 
     def step(self, action: Any) -> tuple[np.ndarray, float, bool, bool, dict[str, Any]]:
-        reward = self.reward(action)
+        original_reward = self.original_reward(action)
         self.time += 1
         done = self.time >= self.steps
         self.value = self.observe()
         following = np.array([self.value], np.float32)
-        return following, reward, done and not self.is_truncated, done and self.is_truncated, {"time": self.time}
+        return (
+            following,
+            original_reward,
+            done and not self.is_truncated,
+            done and self.is_truncated,
+            {"time": self.time},
+        )
 
     def direction(self, action: Any) -> float:
         """What the action says: -1 or 1, or the number itself."""
@@ -56,7 +62,7 @@ class SeenReward(Probe):
     def observe(self) -> float:
         return float(self.np_random.choice([-1.0, 1.0]))
 
-    def reward(self, action: Any) -> float:
+    def original_reward(self, action: Any) -> float:
         return self.value
 
 
@@ -68,21 +74,21 @@ class DelayedReward(Probe):
     def observe(self) -> float:
         return float(self.time)
 
-    def reward(self, action: Any) -> float:
+    def original_reward(self, action: Any) -> float:
         return float(self.time == 1)
 
 
 class ActionReward(Probe):
     """4: one action is better."""
 
-    def reward(self, action: Any) -> float:
+    def original_reward(self, action: Any) -> float:
         return self.direction(action)
 
 
 class SeenActionReward(SeenReward):
     """5: the better action depends on the observation."""
 
-    def reward(self, action: Any) -> float:
+    def original_reward(self, action: Any) -> float:
         return self.direction(action) * self.value
 
 
@@ -98,7 +104,7 @@ class BadNumbers(Probe):
 
     steps = 50
 
-    def reward(self, action: Any) -> float:
+    def original_reward(self, action: Any) -> float:
         return float("nan") if self.time == 9 else 1.0
 
 
@@ -110,5 +116,5 @@ class Slow(Probe):
     def observe(self) -> float:
         return self.time / 10
 
-    def reward(self, action: Any) -> float:
+    def original_reward(self, action: Any) -> float:
         return float(self.time)

@@ -34,9 +34,9 @@ class Counter(gymnasium.Env[Any, Any]):
         observation = np.array([np.nan if self.faults.get("nan") == self.steps else self.steps], np.float32)
         if self.faults.get("error") == self.steps:
             raise RuntimeError("broken axle")
-        reward = np.inf if self.faults.get("inf") == self.steps else 1.0
+        original_reward = np.inf if self.faults.get("inf") == self.steps else 1.0
         info = {"speed": 2 * self.steps, "name": "x"} if self.steps != 2 else {}
-        return self.faults.get("observation", observation), reward, self.steps == 3, False, info
+        return self.faults.get("observation", observation), original_reward, self.steps == 3, False, info
 
 
 def test_the_last_observation_is_kept_apart_from_the_first_of_the_next_episode() -> None:

@@ -25,8 +25,8 @@ def test_absent_parts_leave_their_input_unchanged(tmp_path: Path) -> None:
     transforms = load(tmp_path, '"""Nothing."""\n')
     assert transforms.parts == ()
     assert transforms.observe(RAW) is RAW
-    rewards = np.array([1.0, -1.0])
-    shaped, components = transforms.shaped_reward(RAW, ZEROS, RAW, rewards, FALSE, FALSE, {}, 0.9)
+    original_rewards = np.array([1.0, -1.0])
+    shaped, components = transforms.shaped_reward(RAW, ZEROS, RAW, original_rewards, FALSE, FALSE, {}, 0.9)
     assert shaped.tolist() == [1.0, -1.0]
     assert list(components) == ["original"]
 
@@ -34,9 +34,9 @@ def test_absent_parts_leave_their_input_unchanged(tmp_path: Path) -> None:
 def test_the_shaped_reward_is_scaled_weighted_and_shaped_by_the_potential(tmp_path: Path, shoulder: str) -> None:
     transforms = load(tmp_path, shoulder, reward_scale=2.0, reward_weights={"original": 3.0})
     terminated = np.array([False, True])
-    rewards = np.array([1.0, 1.0])
+    original_rewards = np.array([1.0, 1.0])
     following = RAW[::-1].copy()
-    shaped, components = transforms.shaped_reward(RAW, ZEROS, following, rewards, terminated, FALSE, {}, 0.9)
+    shaped, components = transforms.shaped_reward(RAW, ZEROS, following, original_rewards, terminated, FALSE, {}, 0.9)
     assert components["original"].tolist() == [3.0, 3.0]
     assert components["upright"].tolist() == [0.0, 0.5]
     assert components["potential"].tolist() == [0.9 * 0 - 1, 0 - 0.0], "no potential after termination"

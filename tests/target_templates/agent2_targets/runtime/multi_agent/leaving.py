@@ -43,14 +43,14 @@ class Leaving(ParallelEnv[str, Any, Any]):
         endings = {agent: self.steps >= 6 or agent == f"runner_{self.steps - 2}" for agent in here}
         stops = {agent: self.steps >= self.limit and not endings[agent] for agent in here}
         self.agents = [agent for agent in here if not (endings[agent] or stops[agent])]
-        rewards: dict[str, float] = dict.fromkeys(here, float(self.steps))
+        original_rewards: dict[str, float] = dict.fromkeys(here, float(self.steps))
         if self.faults.get("nan") == self.steps:
-            rewards["runner_0"] = float("nan")
+            original_rewards["runner_0"] = float("nan")
         endings["__all__"] = not self.agents
         observations = self._observe(here)
         if self.faults.get("stranger") == self.steps:
             observations["runner_9"] = np.zeros(2, np.float32)
-        return observations, rewards, endings, stops, self._infos(here)
+        return observations, original_rewards, endings, stops, self._infos(here)
 
     def state(self) -> Any:
         if "state" not in self.faults:

@@ -42,8 +42,8 @@ def test_the_twin_gives_what_mpe2_gives_over_whole_episodes(arguments: dict[str,
             if arguments.get("continuous_actions"):
                 actions = generator.uniform(0.0, 1.0, (8, agents, 5)).astype(np.float32)
             ours, theirs = twin.step({"agent": actions}), real.step({"agent": actions})
-            rewards = ours.original_rewards["agent"], theirs.original_rewards["agent"]
-            np.testing.assert_allclose(*rewards, rtol=0, atol=TOLERANCE)
+            original_rewards = ours.original_rewards["agent"], theirs.original_rewards["agent"]
+            np.testing.assert_allclose(*original_rewards, rtol=0, atol=TOLERANCE)
             left, right = ours.following.observations["agent"], theirs.following.observations["agent"]
             np.testing.assert_array_max_ulp(left, right, maxulp=1)
             assert ours.truncated.tolist() == theirs.truncated.tolist() == [twin._elapsed[0] == twin._limit] * 8
@@ -60,8 +60,8 @@ def test_agents_that_touch_are_punished_and_pushed_apart_alike() -> None:
             agent.state.p_pos = place.copy()
     for _ in range(10):
         ours, theirs = (batch.step({"agent": np.zeros((8, 3), np.int64)}) for batch in (twin, real))
-        rewards = ours.original_rewards["agent"], theirs.original_rewards["agent"]
-        np.testing.assert_allclose(*rewards, rtol=0, atol=TOLERANCE)
+        original_rewards = ours.original_rewards["agent"], theirs.original_rewards["agent"]
+        np.testing.assert_allclose(*original_rewards, rtol=0, atol=TOLERANCE)
         np.testing.assert_allclose(ours.following.state, theirs.following.state, rtol=1e-6)
 
 
