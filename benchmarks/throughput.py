@@ -17,7 +17,6 @@ import gymnasium
 import numpy as np
 import yaml
 from learning import describe, write_run
-from tianshou.algorithm.algorithm_base import Policy
 from tianshou.data import Collector, VectorReplayBuffer
 from tianshou.env import DummyVectorEnv
 from tianshou.utils.torch_utils import policy_within_training_step
@@ -92,7 +91,6 @@ def main() -> None:
     parser.add_argument("--steps", type=int, default=4096)
     parser.add_argument("--updates", type=int, default=200)
     arguments = parser.parse_args()
-    Policy._compile = staticmethod(lambda: None)
     with tempfile.TemporaryDirectory() as place:
         compare_collection(Path(place) / "a", "CartPole-v1", arguments.steps)
         compare_collection(Path(place) / "b", "InvertedPendulum-v5", arguments.steps)

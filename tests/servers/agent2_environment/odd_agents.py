@@ -1,6 +1,7 @@
 """A PettingZoo environment with one fault, chosen by name; never imported by a test, only inspected."""
 
 import sys
+from typing import Any
 
 import numpy as np
 from gymnasium import spaces
@@ -9,23 +10,23 @@ from pettingzoo import ParallelEnv
 BOX = spaces.Box(-1.0, 1.0, (2,), np.float32)
 
 
-class Odd(ParallelEnv):
+class Odd(ParallelEnv[str, Any, Any]):
     """Three agents in two groups, 40 steps an episode."""
 
     metadata = {"name": "odd"}  # noqa: RUF012 — as PettingZoo declares it
 
-    def __init__(self, fault=""):
+    def __init__(self, fault: str = ""):
         self.fault = fault
         self.possible_agents, self.agents = ["north_0", "north_1", "south_0"], []
         self.choices = spaces.MultiDiscrete([2, 2]) if fault == "several choices" else spaces.Discrete(2)
 
-    def observation_space(self, agent):
+    def observation_space(self, agent: str):
         return BOX
 
-    def action_space(self, agent):
+    def action_space(self, agent: str):
         return self.choices
 
-    def reset(self, seed=None, options=None):
+    def reset(self, seed: int | None = None, options: dict[str, Any] | None = None):
         self.agents, self.steps = list(self.possible_agents), 0
         self.generator = np.random if self.fault == "global generator" else np.random.default_rng(seed)
         return self.observe(), {agent: {} for agent in self.agents}
@@ -44,7 +45,7 @@ class Odd(ParallelEnv):
                 shown["west_9"] = np.zeros(2, np.float32)
         return shown
 
-    def step(self, actions):
+    def step(self, actions: dict[str, Any]):
         self.steps += 1
         if self.steps == 20 and self.fault == "exit":
             sys.exit(0)
@@ -68,6 +69,6 @@ class Odd(ParallelEnv):
         )
 
 
-def parallel_env(**arguments):
+def parallel_env(**arguments: str):
     """Make one."""
     return Odd(**arguments)

@@ -2,6 +2,7 @@
 
 import json
 import os
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -98,7 +99,11 @@ async def test_folders_below_closed_parents_can_be_used(tier: str, asking: Proce
     assert (folder / "made.txt").exists()
 
 
-async def test_a_cancelled_call_leaves_no_process(asking: ProcessRequest, processes_naming, wait_until) -> None:
+async def test_a_cancelled_call_leaves_no_process(
+    asking: ProcessRequest,
+    processes_naming: Callable[[str], list[int]],
+    wait_until: Callable[[Callable[[], bool], float], bool],
+) -> None:
     marked = replace(asking, arguments=(*asking.arguments, f"mark-{os.getpid()}-{id(asking)}"))
     with anyio.move_on_after(2):
         await call_child(marked, {"do": "spin"}, timeout_seconds=60)

@@ -281,7 +281,8 @@ def change_the_root(facts: Facts) -> object:
 @probe()
 def inject_into_a_terminal(facts: Facts) -> object:
     main, sub = pty.openpty()
-    return fcntl.ioctl(sub, 0x5412, b"x") == 0 or main
+    fcntl.ioctl(sub, 0x5412, b"x")
+    return main
 
 
 @probe()
