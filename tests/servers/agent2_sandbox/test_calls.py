@@ -39,7 +39,7 @@ async def test_nothing_of_our_environment_reaches_a_child_and_it_needs_no_heavy_
     assert isinstance(names, list)
     assert "SECRET_API_KEY" not in names
     assert {"MUJOCO_GL", "OMP_NUM_THREADS", "SDL_VIDEODRIVER", "MPLBACKEND"} <= set(names)
-    assert not {"mcp", "pydantic", "numpy", "torch"} & set(answer.value["modules"])  # type: ignore[call-overload]  # JSON
+    assert not {"mcp", "pydantic", "numpy", "torch"} & set(answer.value["modules"])  # pyright: ignore[reportArgumentType]  # JSON
     assert answer.value["uid"] != 0
 
 

@@ -225,9 +225,9 @@ def test_what_generated_code_raises_is_named_with_line_and_step(tmp_path: Path) 
     text = "import sys\ndef reward(x):\n    sys.exit(3)\ndef deep(x):\n    return deep(x)\n"
     exec(compile(text, str(file), "exec"), names)
     with pytest.raises(GuardError, match=r"reward called sys\.exit\(3\) at step 7 \(mdp\.py, line 3\)"):
-        guarded_call("reward", names["reward"], np.zeros(1), file=file, step=7)  # type: ignore[arg-type]  # a function
+        guarded_call("reward", names["reward"], np.zeros(1), file=file, step=7)  # pyright: ignore[reportArgumentType]  # a function
     with pytest.raises(GuardError, match=r"RecursionError.*line 5"):
-        guarded_call("deep", names["deep"], 1, file=file, step=1)  # type: ignore[arg-type]  # a function
+        guarded_call("deep", names["deep"], 1, file=file, step=1)  # pyright: ignore[reportArgumentType]  # a function
     with pytest.raises(GuardError, match=r"could not load mdp\.py: SyntaxError.*line 1"):
         guarded_load(file, lambda: compile("def f(:", str(file), "exec"))
     with pytest.raises(GuardError, match=r"module called sys\.exit\(1\) while loading"):
