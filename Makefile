@@ -25,7 +25,7 @@ $(STAMP): pyproject.toml constraints.txt
 	@test -n "$(PYTHON)" || { echo "Python 3.11 or newer is needed: apt-get install python3 python3-venv"; exit 1; }
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet -c constraints.txt $(if $(TORCH_INDEX),--index-url $(TORCH_INDEX)) torch
-	$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[all,dev]'
+	$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[all,video,dev]'
 	@touch $@
 
 system-packages:

@@ -70,8 +70,8 @@ FAMILIES = {
         install='pip install "smacv2 @ git+https://github.com/oxwhirl/smacv2"  # and StarCraft II with its maps in SC2PATH',
         names=tuple(f"smacv2:{race}_{size}" for race in RACES for size in SIZES),
     ),
-    "minigrid": Family(modules=("minigrid",), install="pip install minigrid", registers="minigrid"),
-    "atari": Family(modules=("ale_py",), install="pip install ale-py", registers="ale_py"),
+    "minigrid": Family(modules=("minigrid",), install='pip install "agent-squared[minigrid]"', registers="minigrid"),
+    "atari": Family(modules=("ale_py",), install='pip install "agent-squared[atari]"', registers="ale_py"),
     "robotics": Family(
         modules=("gymnasium_robotics",), install="pip install gymnasium-robotics", registers="gymnasium_robotics"
     ),

@@ -47,7 +47,11 @@ def main(payload: dict[str, Any]) -> dict[str, Any]:
         known_info_keys=(),
         notes=notes,
     )
-    columns = {**_observations(subject), **_actions(subject), **_reward_columns(subject, float(payload["reward_scale"]))}
+    columns = {
+        **_observations(subject),
+        **_actions(subject),
+        **_reward_columns(subject, float(payload["reward_scale"])),
+    }
     rows = [_row(name, before, after) for name, (before, after) in columns.items()]
     is_drawn = find_spec("matplotlib") is not None
     return {"rows": rows, "plot": is_drawn, "columns": _sampled(columns) if is_drawn else {}}

@@ -79,7 +79,7 @@ async def _add_video(project: ProjectFolder, run: RunFolder) -> str:
     """Film the packed agent and add the video to its folder.
 
     Returns:
-        Empty where that went well, else a note why there is no video: never an error.
+        Empty where that went well, else a note why there is no video or a lesser one: never an error.
     """
     reason = ""
     for name in VIDEO_NAMES:
@@ -100,7 +100,7 @@ async def _add_video(project: ProjectFolder, run: RunFolder) -> str:
         except (Agent2Error, OSError) as error:
             reason = str(error)
         else:
-            return ""
+            return f"Filmed as {name}; for an .mp4 type: pip install 'agent-squared[video]'." if reason else ""
         finally:
             shutil.rmtree(folder, ignore_errors=True)
     return f"No video: {reason}"[:400]

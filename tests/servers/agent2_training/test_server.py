@@ -156,7 +156,9 @@ async def test_a_candidate_becomes_a_scored_and_delivered_agent(
     assert exported["card"]["seeds_sha256"] != evaluation["seeds_sha256"]
     assert second["card"] == exported["card"]
     manifest = json.loads((Path(exported["folder"]) / "manifest.json").read_text())
-    assert "video.mp4" in manifest["files"] or exported["message"].startswith("No video"), exported["message"]
+    assert {"video.mp4", "video.gif"} & set(manifest["files"]) or exported["message"].startswith("No video"), exported[
+        "message"
+    ]
     assert manifest["card_stochastic"]["mode"] == "stochastic"
     assert manifest["checkpoint_env_steps"] == evaluation["checkpoint_env_steps"]
     assert {event.kind for event in cartpole.journal.events()} >= {"run-started", "run-ended", "evaluation", "export"}

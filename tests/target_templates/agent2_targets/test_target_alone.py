@@ -102,6 +102,22 @@ def test_wrong_options_get_one_clear_line(
     assert "Traceback" not in done.stderr
 
 
+def test_an_mp4_without_ffmpeg_is_refused_with_the_line_to_type(tmp_path: Path, greenhouse_agent: Path) -> None:
+    script = greenhouse_agent / "play.py"
+    code = (
+        "import runpy, sys; from importlib import util; find = util.find_spec\n"
+        "util.find_spec = lambda name, *rest: None if name == 'imageio_ffmpeg' else find(name, *rest)\n"
+        f"sys.path.insert(0, {str(greenhouse_agent)!r}); sys.argv = ['play.py', '--video', 'film.mp4']\n"
+        f"runpy.run_path({str(script)!r}, run_name='__main__')"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False
+    )
+    assert done.returncode == 1
+    assert "pip install imageio-ffmpeg" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
 @pytest.mark.slow
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize(
