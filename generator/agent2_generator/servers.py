@@ -24,6 +24,10 @@ from agent2_schemas.answers import Answer
 SERVER_NAMES = ("environment", "mdp", "training", "metrics")
 CALL_TIMEOUT_SECONDS = 90.0
 """Every call answers within 40 s; twice that means that the server hangs."""
+WORK_TIMEOUT_SECONDS = 2 * 3600.0
+"""Longest work behind one call that keeps answering `running`: the servers end theirs far earlier."""
+REPEAT_SECONDS = 0.2
+"""Least time between two calls that continue the same work."""
 START_TIMEOUT_SECONDS = 60.0
 _PASSED_ON = (
     "AGENT2_CONFIG",
@@ -71,12 +75,16 @@ class Servers:
         Raises:
             CorrectableError: the tool refused; the message carries its advice.
             RunFailed: the tool's work failed, and `may_fail` is false.
-            ServerLost: the server died.
+            ServerLost: the server died, or does not answer, or its work never ends.
         """
+        begun = anyio.current_time()
         while True:
             value = answer.model_validate(await self._once(server, tool, arguments))
             state = value.state if isinstance(value, Answer | Evaluation) else "finished"
             if state == "running":
+                if anyio.current_time() - begun > WORK_TIMEOUT_SECONDS:
+                    raise self._silent(server, f"{tool} has answered `running`", WORK_TIMEOUT_SECONDS)
+                await anyio.sleep(REPEAT_SECONDS)
                 continue
             if state == "failed" and not may_fail:
                 raise RunFailed(getattr(value, "message", "") or f"{tool} failed.", getattr(value, "next_step", ""))
@@ -92,6 +100,8 @@ class Servers:
         try:
             with anyio.fail_after(CALL_TIMEOUT_SECONDS):
                 result = await self._clients[server].get_prompt(name, dict(arguments))
+        except TimeoutError as error:
+            raise self._silent(server, f"{name} was not answered", CALL_TIMEOUT_SECONDS) from error
         except MCPError as error:
             if error.code == INVALID_PARAMS:
                 raise CorrectableError(error.message) from error
@@ -102,15 +112,23 @@ class Servers:
 
     async def _once(self, server: str, tool: str, arguments: Mapping[str, object]) -> dict[str, Any]:
         try:
-            result = await self._clients[server].call_tool(
-                tool, dict(arguments), read_timeout_seconds=CALL_TIMEOUT_SECONDS
-            )
+            # Around the whole exchange: a server that reads no more blocks the write as well.
+            with anyio.fail_after(CALL_TIMEOUT_SECONDS):
+                result = await self._clients[server].call_tool(tool, dict(arguments))
+        except TimeoutError as error:
+            raise self._silent(server, f"{tool} was not answered", CALL_TIMEOUT_SECONDS) from error
         except (MCPError, *_BROKEN) as error:
             raise self._lost(server, tool, error) from error
         if result.is_error:
             text = " ".join(block.text for block in result.content if isinstance(block, TextContent))
             raise CorrectableError(text.removeprefix(f"Error executing tool {tool}: "))
         return result.structured_content or {}
+
+    def _silent(self, server: str, what: str, seconds: float) -> ServerLost:
+        return ServerLost(
+            f"The {server} server hangs: {what} for {seconds:g} s.",
+            f"Its log: {self._log_folder / f'{server}.log'}. Finished runs are kept: see `agent2 runs`, go on with `agent2 resume`.",
+        )
 
     def _lost(self, server: str, asked: str, error: Exception) -> ServerLost:
         return ServerLost(
