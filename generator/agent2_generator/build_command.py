@@ -4,8 +4,6 @@ import asyncio
 import os
 import re
 import shutil
-import signal
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -17,10 +15,11 @@ from rich.console import Console
 
 from agent2_generator.budget import Clock, parse_budget
 from agent2_generator.cli import EXIT_FAILED, EXIT_FINDINGS, EXIT_INTERRUPTED, EXIT_OK
-from agent2_generator.deliver import explain_interruption
+from agent2_generator.deliver import explain_interruption, explain_no_beginning
 from agent2_generator.display import Display
 from agent2_generator.dry_run import show_dry_run
 from agent2_generator.findings import print_findings
+from agent2_generator.interruption import Interruption
 from agent2_generator.language.choosing import FORMS, NO_MODEL, default_choice, parse_choice
 from agent2_generator.language_choice import (
     closing,
@@ -40,8 +39,8 @@ from agent2_generator.understand import EnvironmentUnfit
 from agent2_schemas import NAME_PATTERN, Agent2Error, BuildResult, CorrectableError, NotFound, PrerequisiteError
 from agent2_workspace import Journal, Workspace, build_lock, find_workspace, read_configuration
 
-PAUSE_SECONDS = 15.0
-"""Longest time that pausing runs may take after Ctrl-C."""
+PAUSE_SECONDS = 8.0
+"""Longest time that pausing runs may take after Ctrl-C; closing the servers takes up to six more."""
 
 
 @click.command()
@@ -221,6 +220,8 @@ def drive(options: BuildOptions, place: Workspace, *, as_json: bool) -> int:
         _remove_if_nothing_began(folder, is_new=is_new)
         print_failure(error, options.project, as_json=as_json)
         raise
+    if result.state == "stopped" and not Journal(folder / "journal.sqlite").events(kind="options"):
+        _remove_if_nothing_began(folder, is_new=is_new)
     print_result(result, as_json=as_json)
     return {"delivered": EXIT_OK, "stopped": EXIT_INTERRUPTED}.get(result.state, EXIT_FAILED)
 
@@ -233,32 +234,36 @@ async def _build(options: BuildOptions, place: Workspace, display: Display) -> B
     display.note(describe_designer(options))
     display.stage("start the four servers")
     roots = () if (folder / "environment").is_dir() else resolve_environment(options.environment, ())[1]
-    interrupted = asyncio.Event()
-    loop = asyncio.get_running_loop()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        with suppress(NotImplementedError):
-            loop.add_signal_handler(number, interrupted.set)
-    async with (
-        connect_servers(workspace=place.root, roots=roots, addresses=options.addresses) as servers,
-        closing(ledger),
-    ):
-        clock = Clock(options.budget, used_before_seconds=before)
-        display.watch(clock)
-        designer = make_designer(options, servers, ledger, display.note)
-        session = Session(options, place, servers, display, designer, clock)
-        work = asyncio.create_task(_opened(session))
-        waiter = asyncio.create_task(interrupted.wait())
-        await asyncio.wait({work, waiter}, return_when=asyncio.FIRST_COMPLETED)
-        waiter.cancel()
-        if work.done():
-            return with_costs(work.result(), ledger)
-        display.note("stopping: runs save their weights …")
-        work.cancel()
-        with suppress(asyncio.CancelledError, Exception):
-            await work
-        with anyio.move_on_after(PAUSE_SECONDS):
-            await pause_all(session)
-        return with_costs(explain_interruption(session), ledger)
+    interruption = Interruption(display.note)
+    with interruption.listening(), interruption.starting:
+        async with (
+            connect_servers(workspace=place.root, roots=roots, addresses=options.addresses) as servers,
+            closing(ledger),
+        ):
+            interruption.has_begun = True
+            clock = Clock(options.budget, used_before_seconds=before)
+            display.watch(clock)
+            designer = make_designer(options, servers, ledger, display.note)
+            session = Session(options, place, servers, display, designer, clock)
+            return with_costs(await _until_asked(session, interruption), ledger)
+    return explain_no_beginning(options.project, Journal(folder / "journal.sqlite"))
+
+
+async def _until_asked(session: Session, interruption: Interruption) -> BuildResult:
+    """Run the pipeline to its end, or to the first signal: then its runs are paused."""
+    work = asyncio.create_task(_opened(session))
+    waiter = asyncio.create_task(interruption.is_asked.wait())
+    await asyncio.wait({work, waiter}, return_when=asyncio.FIRST_COMPLETED)
+    waiter.cancel()
+    if work.done():
+        return work.result()
+    work.cancel()
+    with interruption.pausing, anyio.move_on_after(PAUSE_SECONDS):
+        await asyncio.wait({work})
+        await pause_all(session)
+    if work.done() and not work.cancelled() and work.exception() is None:
+        return work.result()  # it was delivered in that very moment
+    return explain_interruption(session)
 
 
 async def _opened(session: Session) -> BuildResult:

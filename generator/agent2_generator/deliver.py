@@ -5,6 +5,7 @@ from agent2_generator.judge import Judgement
 from agent2_generator.running import evaluate, own_env_steps
 from agent2_generator.session import ACTOR, Session
 from agent2_schemas import BuildResult, ReportWritten, RunFailed, RunList, TargetExported
+from agent2_workspace import Journal
 
 EARLIER_CHECKPOINTS = 2
 """How many earlier checkpoints of the best run compete with its last one, where time allows."""
@@ -92,3 +93,11 @@ def explain_interruption(session: Session) -> BuildResult:
     )
     session.journal.append(ACTOR, "interrupted", session.name, result)
     return result
+
+
+def explain_no_beginning(project: str, journal: Journal) -> BuildResult:
+    """Say how to go on where a build was interrupted before it had its servers."""
+    advice = (
+        f"Resume with: agent2 resume {project}" if journal.events(kind="options") else "Type the same command again."
+    )
+    return BuildResult(project=project, state="stopped", message=f"Stopped before anything was begun. {advice}")

@@ -1,13 +1,14 @@
 """Runs as the Generator drives them: side by side, followed to their end, taken up again after an interruption."""
 
 from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Literal
 
 import anyio
 
 from agent2_generator.session import ACTOR, Session
-from agent2_schemas import Evaluation, RunStatus
+from agent2_schemas import Agent2Error, Evaluation, RunStatus
 
 POLL_SECONDS = 1.0
 EVALUATION_EPISODES = 20
@@ -150,9 +151,18 @@ async def cut(session: Session, run_id: str) -> RunStatus:
 
 
 async def pause_all(session: Session) -> None:
-    """Pause every run in progress; called when a build is interrupted."""
-    for run_id in sorted(session.active_runs):
-        await session.call("training", "stop_training", RunStatus, run=run_id, mode="pause")
+    """Pause every run in progress, all at once; called when a build is interrupted.
+
+    A run that cannot be asked is left to its lease: it saves its weights and ends once its owner is gone.
+    """
+
+    async def pause(run_id: str) -> None:
+        with suppress(Agent2Error):
+            await session.call("training", "stop_training", RunStatus, run=run_id, mode="pause")
+
+    async with anyio.create_task_group() as group:
+        for run_id in sorted(session.active_runs):
+            group.start_soon(pause, run_id)
 
 
 async def evaluate(

@@ -1,7 +1,6 @@
 """The whole journey on real input: from a reference to a judged, delivered agent, in one command."""
 
 import json
-import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -50,14 +49,3 @@ def test_known_tasks_reach_their_scores(
     assert result["state"] == "delivered", command.progress()
     fresh = command.run("evaluate", "known", "--episodes", str(episodes))
     assert fresh["mean_original_return"] >= threshold
-
-
-def test_ctrl_c_keeps_everything_says_how_to_resume_and_leaves_no_process(command: Any, wait_until: Any) -> None:
-    process = command.start("build", "CartPole-v1", "--budget", "400k-steps", "--name", "stopped", "--json")
-    wait_until(lambda: command.events("stopped", "run-started"), 120)
-    process.send_signal(signal.SIGINT)
-    result = command.result(process, timeout_seconds=60)
-    assert process.returncode == 130
-    assert result["state"] == "stopped"
-    assert "agent2 resume stopped" in result["message"]
-    wait_until(lambda: not command.processes(), 15)
