@@ -8,7 +8,9 @@ import re
 import shutil
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
+from typing import NoReturn
 
 import click
 from rich.console import Console
@@ -153,17 +155,21 @@ def env_list(family: str, workspace: Workspace | None) -> int:
 
 @click.command(context_settings={"ignore_unknown_options": True})
 @click.argument("options", nargs=-1, type=click.UNPROCESSED)
-def serve(options: tuple[str, ...]) -> int:
+def serve(options: tuple[str, ...]) -> NoReturn:
     """Serve all installed servers from one process over HTTP or SSE; OPTIONS as in `python -m agent2_serving --help`."""
-    return subprocess.run([sys.executable, "-m", "agent2_serving", *options], check=False).returncode
+    sys.stdout.flush()
+    # In place of this process, so that whoever stops it stops the servers.
+    os.execv(sys.executable, [sys.executable, "-m", "agent2_serving", *options])
 
 
 def _writable(root: Path, faults: list[str]) -> str:
     nearest = next(path for path in (root, *root.parents) if path.exists())
-    if os.access(nearest, os.W_OK):
-        return "writable"
-    faults.append("workspace")
-    return "not writable: set AGENT2_WORKSPACE or --workspace"
+    try:
+        with tempfile.TemporaryFile(dir=nearest):
+            return "writable"
+    except OSError as error:  # tried, not asked: to root every folder looks writable
+        faults.append("workspace")
+        return f"not writable ({error.strerror}): set AGENT2_WORKSPACE or --workspace"
 
 
 def _answers(place: Workspace, faults: list[str]) -> str:
