@@ -9,7 +9,6 @@ from typing import Any
 
 import anyio
 import click
-import yaml
 from pydantic import ValidationError
 from rich.console import Console
 
@@ -35,6 +34,7 @@ from agent2_generator.results import print_failure, print_result
 from agent2_generator.running import pause_all
 from agent2_generator.servers import SERVER_NAMES, connect_servers
 from agent2_generator.session import ACTOR, Session, used_before
+from agent2_generator.typed_files import read_baseline, read_task, read_text
 from agent2_generator.understand import EnvironmentUnfit
 from agent2_schemas import NAME_PATTERN, Agent2Error, BuildResult, CorrectableError, NotFound, PrerequisiteError
 from agent2_workspace import Journal, Workspace, build_lock, find_workspace, read_configuration
@@ -160,19 +160,14 @@ def read_options(**given: Any) -> BuildOptions:
         PrerequisiteError: a file cannot be read.
     """
     environment, _, keyword_arguments = resolve_environment(given["environment"], given["arguments"])
-    task = given["task"] or _read(given["task_file"], "--task-file")
-    baseline_text = _read(given["baseline"], "--baseline")
     try:
-        baseline: dict[str, Any] | None = yaml.safe_load(baseline_text) if baseline_text else None
-        if baseline is not None and not isinstance(baseline, dict):  # pyright: ignore[reportUnnecessaryIsInstance]
-            raise CorrectableError(f"{given['baseline']} holds no mapping.", "Write it as design.yaml is written.")
         return BuildOptions(
             project=given["name"] or _default_name(environment),
             environment=environment,
             keyword_arguments=keyword_arguments,
             max_episode_steps=given["max_episode_steps"],
-            task=task,
-            context=_read(given["context_file"], "--context"),
+            task=read_task(given["task"], given["task_file"]),
+            context=read_text(given["context_file"], "--context"),
             budget=parse_budget(given["budget"]),
             seed=given["seed"],
             target_return=given["target_return"],
@@ -180,7 +175,7 @@ def read_options(**given: Any) -> BuildOptions:
             design_parts=parse_parts(given["parts"])
             if given["parts"]
             else BuildOptions.model_fields["design_parts"].default,
-            baseline=baseline,
+            baseline=read_baseline(given["baseline"]),
             parallel_runs=read_configuration().parallel_runs or len(os.sched_getaffinity(0)),
             addresses=parse_addresses(given["servers"], SERVER_NAMES),
             llm=(parse_choice(given["llm"]) if given["llm"] else default_choice()[0]).text,
@@ -188,8 +183,6 @@ def read_options(**given: Any) -> BuildOptions:
             max_tokens=given["max_tokens"],
             is_source_sent=given["send_source"] == "yes",
         )
-    except yaml.YAMLError as error:
-        raise CorrectableError(f"{given['baseline']} is not valid YAML: {error}.", "Mend it.") from error
     except ValidationError as error:
         faults = "; ".join(f"{_option(str(e['loc'][0]))}: {e['msg']}" for e in error.errors())
         raise CorrectableError(faults, "See `agent2 build --help`.") from error
@@ -272,15 +265,6 @@ async def _opened(session: Session) -> BuildResult:
     if not known or BuildOptions.model_validate(known[-1].payload) != session.options:
         session.journal.append(ACTOR, "options", session.name, session.options)
     return await run_pipeline(session)
-
-
-def _read(path: Path | None, option: str) -> str:
-    if path is None:
-        return ""
-    try:
-        return path.expanduser().read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise CorrectableError(f"{option} {path} cannot be read: {error}.", "Name a text file.") from error
 
 
 def _default_name(environment: str) -> str:

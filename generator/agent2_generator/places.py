@@ -1,5 +1,6 @@
 """Where things are: the workspace option and environment references as a person types them."""
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
@@ -7,6 +8,7 @@ from typing import Any, TypeVar
 import click
 import yaml
 
+from agent2_generator.typed_files import yaml_fault
 from agent2_schemas import CorrectableError
 from agent2_workspace import Workspace
 
@@ -41,11 +43,45 @@ def resolve_environment(typed: str, pairs: tuple[str, ...]) -> tuple[str, tuple[
     faults = [pair for pair in pairs if "=" not in pair]
     if faults:
         raise CorrectableError(f"{', '.join(faults)} is no KEY=VALUE.", "Write --env-arg road_length=100.")
-    arguments = {key: yaml.safe_load(value) for key, _, value in (pair.partition("=") for pair in pairs)}
+    arguments = dict(map(_read_pair, pairs))
     stem, separator, entry = typed.rpartition(".py")
     if not separator or (entry and not entry.startswith(":")):
+        _refuse_what_is_no_python(typed)
         return typed, (), arguments
     path = Path(f"{stem}.py").expanduser().resolve()
     if not path.is_file():
-        raise CorrectableError(f"There is no file {path}.", "Check the spelling of ENVIRONMENT.")
+        what = f"{path} is a folder." if path.is_dir() else f"There is no file {path}."
+        raise CorrectableError(what, "Check the spelling of ENVIRONMENT.")
     return f"{path}{entry}", (path.parent,), arguments
+
+
+def _read_pair(pair: str) -> tuple[str, Any]:
+    key, _, value = pair.partition("=")
+    try:
+        return key, yaml.safe_load(value)
+    except yaml.YAMLError as error:
+        raise CorrectableError(
+            f"--env-arg {pair} cannot be read: {yaml_fault(error)}.",
+            f"Write VALUE as JSON: --env-arg '{key}=\"text\"'.",
+        ) from error
+
+
+def _refuse_what_is_no_python(typed: str) -> None:
+    """A folder or another file is no environment; what is neither may be an id.
+
+    Raises:
+        CorrectableError: it is one, or nothing at all.
+    """
+    advice = "Name a Gymnasium id, module:Class, or FILE.py[:Class]."
+    if not typed.strip():
+        raise CorrectableError("ENVIRONMENT is empty.", advice)
+    path = Path(typed.partition(":")[0]).expanduser()
+    if os.sep not in typed and typed not in (".", "..") and not path.suffix:
+        return  # an id, whatever may lie here under the same name
+    if path.is_dir():
+        files = [str(each) for each in sorted(path.glob("*.py"))]
+        raise CorrectableError(
+            f"{path} is a folder.", f"Name a file in it: {', '.join(files[:5])}." if files else advice
+        )
+    if path.is_file():
+        raise CorrectableError(f"{path} is no Python file.", advice)
