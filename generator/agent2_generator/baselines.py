@@ -23,7 +23,7 @@ async def create_baselines(session: Session, facts: Facts, archive: Archive) -> 
     recipes = {"tuned preset": tuned, "library default": default}
     if facts.options.baseline is not None:
         recipes["your baseline"] = _users_own(facts, tuned)
-    steps = facts.training_suggestions[0].suggested_env_steps
+    steps = facts.run_env_steps
     baselines: dict[str, Candidate] = {}
     for name, recipe in recipes.items():
         candidate = await create(session, recipe, budget_env_steps=steps)

@@ -27,7 +27,7 @@ from agent2_generator.language_choice import (
     open_ledger,
     with_costs,
 )
-from agent2_generator.options import BuildOptions, parse_addresses, parse_parts
+from agent2_generator.options import BuildOptions, parse_addresses, parse_parts, parse_run_length
 from agent2_generator.pipeline import build as run_pipeline
 from agent2_generator.places import resolve_environment
 from agent2_generator.results import print_failure, print_result
@@ -51,6 +51,7 @@ PAUSE_SECONDS = 8.0
     "--context", "context_file", type=click.Path(path_type=Path), help="File with constraints and prior knowledge."
 )
 @click.option("--budget", default="5m", show_default=True, help="Total budget: 90s, 5m, 2h, or 200k-steps.")
+@click.option("--run-length", default="", help="Length of one training, e.g. 20k-steps; as published where missing.")
 @click.option("--name", default="", help="Name of the project; made from the environment where missing.")
 @click.option("--workspace", type=click.Path(path_type=Path), help="Folder of all projects.")
 @click.option("--seed", default=0, show_default=True, type=click.IntRange(min=0), help="Root of all seeds.")
@@ -169,6 +170,7 @@ def read_options(**given: Any) -> BuildOptions:
             task=read_task(given["task"], given["task_file"]),
             context=read_text(given["context_file"], "--context"),
             budget=parse_budget(given["budget"]),
+            run_env_steps=parse_run_length(given["run_length"]) if given["run_length"] else None,
             seed=given["seed"],
             target_return=given["target_return"],
             algorithm=given["algorithm"],

@@ -24,6 +24,11 @@ class Facts:
     mdp_suggestions: tuple[MdpSuggestion, ...]
     training_suggestions: tuple[TrainingSuggestion, ...]
 
+    @property
+    def run_env_steps(self) -> int:
+        """Length of one training: the person's, else the published one."""
+        return self.options.run_env_steps or self.training_suggestions[0].suggested_env_steps
+
 
 @dataclass
 class Candidate:
@@ -45,6 +50,8 @@ class Archive:
 
     candidates: dict[str, Candidate] = field(default_factory=dict[str, Candidate])
     champion: Candidate | None = None
+    noise: float | None = None
+    """Pooled standard deviation of a candidate's run scores, as the last ranking gave it."""
 
     def has(self, key: str) -> bool:
         """Whether a recipe was tried."""

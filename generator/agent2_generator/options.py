@@ -4,6 +4,7 @@ from typing import Literal, get_args
 
 from pydantic import Field, JsonValue
 
+from agent2_generator.budget import parse_budget
 from agent2_schemas import AlgorithmName, Budget, CorrectableError, Frozen, ProjectName
 
 DesignPart = Literal["observation", "action", "reward", "algorithm", "network", "hyperparameters"]
@@ -21,6 +22,9 @@ class BuildOptions(Frozen):
     task: str = Field(default="", description="What the user wants, in words.")
     context: str = Field(default="", description="Constraints and prior knowledge, in words.")
     budget: Budget = Field(description="Total budget.")
+    run_env_steps: int | None = Field(
+        default=None, ge=1, description="Environment steps of one training; null: as published for such environments."
+    )
     seed: int = Field(default=0, ge=0, description="Root of all seed lists.")
     target_return: float | None = Field(default=None, description="Return at which the search may stop.")
     algorithm: AlgorithmName | None = Field(default=None, description="Fixed algorithm; null: the designer chooses.")
@@ -50,6 +54,18 @@ def parse_parts(text: str) -> tuple[DesignPart, ...]:
             f"Parts: {', '.join(DESIGN_PARTS)}.",
         )
     return tuple(part for part in DESIGN_PARTS if part in names)
+
+
+def parse_run_length(text: str) -> int:
+    """Read the length of one training, environment steps.
+
+    Raises:
+        CorrectableError: the text is no number of environment steps.
+    """
+    steps = parse_budget(text).env_steps
+    if steps is None:
+        raise CorrectableError(f"--run-length {text!r} is no number of environment steps.", "Write it as 20k-steps.")
+    return steps
 
 
 def parse_addresses(pairs: tuple[str, ...], known: tuple[str, ...]) -> dict[str, str]:

@@ -77,7 +77,7 @@ async def understand(session: Session) -> Facts:
         training_suggestions=(
             await session.call(
                 "training", "suggest_training", TrainingSuggestions, algorithm=options.algorithm or "",
-                budget_env_steps=options.budget.env_steps or 100_000,
+                budget_env_steps=options.run_env_steps or options.budget.env_steps or 100_000,
             )
         ).suggestions,
     )  # fmt: skip

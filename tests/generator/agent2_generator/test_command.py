@@ -20,6 +20,7 @@ def explain(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, s
     [
         (("build", "CartPole-v1", "--budget", "0s"), "leaves nothing to train with"),
         (("build", "CartPole-v1", "--budget", "soon"), "no budget"),
+        (("build", "CartPole-v1", "--run-length", "5m"), "no number of environment steps"),
         (("build", "missing.py"), "There is no file"),
         (("build", "CartPole-v1", "--name", "a b"), "--name"),
         (("build", "CartPole-v1", "--design", "rewards"), "Parts: observation"),
