@@ -27,7 +27,7 @@ async def build(session: Session) -> BuildResult:
     archive = Archive()
     baselines = await create_baselines(session, facts, archive)
     tuned = baselines["tuned preset"]
-    plan = await forecast(session, tuned, facts.run_env_steps)
+    plan = await forecast(session, tuned, baselines["library default"], facts.run_env_steps)
     await measure_noise(session, archive, tuned, plan)
     await search(session, facts, archive, plan)
     judgement = await judge(session, archive, baselines, plan)

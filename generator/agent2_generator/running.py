@@ -67,6 +67,75 @@ async def train(session: Session, plans: Sequence[RunPlan], *, parallel: int) ->
     return [results[index] for index in range(len(plans))]
 
 
+@dataclass(frozen=True, kw_only=True)
+class Scored:
+    """A training that has ended, and the evaluation of its last checkpoint."""
+
+    plan: RunPlan
+    status: RunStatus | None
+    """None: not begun, because no time was left."""
+    evaluation: Evaluation | None
+    """None: nothing to score."""
+
+    @property
+    def score(self) -> float | None:
+        """Mean original return; None without a finished evaluation."""
+        found = self.evaluation
+        return found.mean_original_return if found is not None and found.state == "finished" else None
+
+
+async def train_and_score(
+    session: Session, plans: Sequence[RunPlan], *, slots: anyio.CapacityLimiter, seconds_needed: float = 0.0
+) -> list[Scored]:
+    """Train all plans and score each as soon as it has ended, so that no core waits for the slowest.
+
+    Args:
+        session: the build.
+        plans: what to train, in order of importance.
+        slots: places for trainings and their evaluations, one a core.
+        seconds_needed: time that must be left for a training to begin; one that was begun before is always taken up.
+
+    Returns:
+        What came of each plan, in order.
+    """
+    results: dict[int, Scored] = {}
+
+    async def one(index: int, plan: RunPlan) -> None:
+        async with slots:
+            if session.clock.left_seconds - session.finish_seconds < seconds_needed and not was_started(session, plan):
+                results[index] = Scored(plan=plan, status=None, evaluation=None)
+            else:
+                results[index] = await train_and_score_one(session, plan)
+
+    async with anyio.create_task_group() as group:
+        for index, plan in enumerate(plans):
+            group.start_soon(one, index, plan)
+    return [results[index] for index in range(len(plans))]
+
+
+async def train_and_score_one(session: Session, plan: RunPlan) -> Scored:
+    """Train one plan, and score its last checkpoint unless its rung ended it.
+    """
+    status = await train_one(session, plan)
+    if plan.rung is not None and has_weights(status) and not await plan.rung(status):
+        return Scored(plan=plan, status=status, evaluation=None)
+    if not has_weights(status):
+        session.display.note(f"{plan.label} {status.state}: {status.message or status.outcome or ''}")
+        return Scored(plan=plan, status=status, evaluation=None)
+    result = await evaluate(session, status.run_id, purpose="verdict" if plan.purpose == "verdict" else "selection")
+    scored = Scored(plan=plan, status=status, evaluation=result)
+    if status.state == "finished" and status.seconds is not None:
+        session.slot_seconds.setdefault(plan.candidate_id, []).append(status.seconds + (result.seconds or 0.0))
+    if scored.score is None:
+        session.display.note(f"{plan.label} could not be scored: {result.message}")
+    else:
+        seeds = "verdict" if plan.purpose == "verdict" else "held-out"
+        session.display.note(
+            f"{plan.label}: score {scored.score:,.4g} ± {result.std_original_return:,.3g} over {result.episodes} {seeds} episodes"
+        )
+    return scored
+
+
 async def start(session: Session, plan: RunPlan, *, resume_from: str = "", restart: int = 0) -> RunStatus:
     """Start a training, or find the one that was started under its key."""
     status = await session.call(

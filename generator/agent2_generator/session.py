@@ -31,6 +31,8 @@ class Session:
     """Runs that must be paused when the build is interrupted."""
     evaluation_seconds: float = 4.0
     """Longest evaluation so far, seconds; before the first one, a usual one."""
+    slot_seconds: dict[str, list[float]] = field(default_factory=dict[str, list[float]])
+    """By candidate, how long its full trainings took with their evaluations, seconds."""
     facts: Facts | None = None
     """What is known before any training, once the environment was understood."""
 
