@@ -59,6 +59,9 @@ class RunStatus(Frozen):
     state: RunState = Field(description="Where it stands.")
     outcome: Outcome | None = Field(default=None, description="How the process ended; null while it runs.")
     message: str = Field(default="", description="What happened, for a person: cause, line, limit.")
+    is_environment_fault: bool = Field(
+        default=False, description="Whether designs that differ crashed alike, so that the design is not to blame."
+    )
     progress: RunProgress | None = Field(default=None, description="Newest report of the worker.")
     budget_env_steps: int = Field(ge=1, description="Environment steps to train.")
     training_seed: int = Field(ge=0, description="Seed of the run.")

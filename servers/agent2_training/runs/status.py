@@ -9,6 +9,7 @@ from agent2_sandbox import RunProcess, read_run_process
 from agent2_schemas import Frozen, Outcome, RunProgress, RunSpecification, RunState, RunStatus
 from agent2_training.checkpoints import accept_checkpoints, accepted_checkpoints, read_plain_file
 from agent2_training.runs.ownership import is_owner_alive
+from agent2_training.runs.shared_faults import find_shared_fault, shared_fault_text
 from agent2_workspace import ProjectFolder, RunFolder, read_json
 
 PROGRESS_LIMIT_BYTES = 64 * 2**10
@@ -74,7 +75,21 @@ def read_status(project: ProjectFolder, run: RunFolder) -> RunStatus:
     )
     if is_ended(state) and (process is not None or unstarted_file(run).exists()):
         journal_end(project, status)
-    return status
+    return _with_shared_fault(project, status)
+
+
+def _with_shared_fault(project: ProjectFolder, status: RunStatus) -> RunStatus:
+    """Where designs that differ crash alike, the person is sent to the environment, and nobody to the design."""
+    alike = find_shared_fault(project, status)
+    if not alike:
+        return status
+    return status.model_copy(
+        update={
+            "message": shared_fault_text(alike) + status.message,
+            "is_environment_fault": True,
+            "next_step": "a person should run `agent2 doctor`, then inspect_environment again",
+        }
+    )
 
 
 def journal_end(project: ProjectFolder, status: RunStatus) -> None:

@@ -124,7 +124,9 @@ def verify(candidate: CandidateFolder, *, is_accepted: bool) -> None:
     write_json(candidate.verification_file, report)
 
 
-def make_run(project: ProjectFolder, candidate: CandidateFolder, *, lease: str = "keep") -> RunFolder:
+def make_run(
+    project: ProjectFolder, candidate: CandidateFolder, *, lease: str = "keep", design_sha256: str = "0"
+) -> RunFolder:
     """Make a run folder as `start_training` leaves it, without a process."""
     run = project.new_run()
     for source in (candidate.design_file, candidate.mdp_file, candidate.policy_file):
@@ -134,7 +136,7 @@ def make_run(project: ProjectFolder, candidate: CandidateFolder, *, lease: str =
         run_id=run.id,
         project=project.name,
         candidate_id=candidate.id,
-        design_sha256="0",
+        design_sha256=design_sha256,
         training_seed=1,
         seed_index=0,
         budget_env_steps=1000,

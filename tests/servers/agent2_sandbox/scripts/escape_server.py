@@ -44,9 +44,9 @@ def main() -> None:
 def _plant(
     folder: Path, secret: str, decoy: "subprocess.Popen[bytes]", sockets: tuple[socket.socket, ...]
 ) -> dict[str, object]:
-    for name in ("home", "candidate", "work", "temporary"):
-        (folder / name).mkdir()
-    names = {"home_key": "home/id_ed25519", "seeds": "seeds.json", "beside": "candidate-2.py", "temporary_file": "temporary/x", "status_file": "process.json", "candidate_file": "candidate/mdp.py"}  # fmt: skip
+    for name in ("home", "candidate", "work", "temporary", "other-run/work"):
+        (folder / name).mkdir(parents=True)
+    names = {"home_key": "home/id_ed25519", "seeds": "seeds.json", "beside": "candidate-2.py", "temporary_file": "temporary/x", "status_file": "process.json", "candidate_file": "candidate/mdp.py", "other_run_status": "other-run/status.json", "other_run_work": "other-run/work/checkpoint.safetensors"}  # fmt: skip
     for name in (*names.values(), "canary-open"):
         (folder / name).write_text("canary")
     port, abstract, named = sockets
@@ -59,7 +59,7 @@ def _plant(
     return {
         **{key: str(folder / name) for key, name in names.items()}, "home": str(folder / "home"),
         "candidate": str(folder / "candidate"), "work": str(folder / "work"), "temporary_folder": str(folder / "temporary"),
-        "run_folder": str(folder), "pid": decoy.pid, "address": int(decoy.stdout.readline()), "secret": secret,
+        "run_folder": str(folder), "other_run_folder": str(folder / "other-run/work"), "pid": decoy.pid, "address": int(decoy.stdout.readline()), "secret": secret,
         "port": port.getsockname()[1], "abstract": secret, "socket": str(folder / "socket"),
     }  # fmt: skip
 

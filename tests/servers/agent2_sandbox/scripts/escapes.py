@@ -60,7 +60,7 @@ def _register_reads() -> None:
     }  # fmt: skip
     for name, path in paths.items():
         PROBES[f"read_{name}"] = lambda facts, path=path: _can_open(path, os.O_RDONLY | os.O_NONBLOCK)
-    for fact in ("home_key", "seeds", "beside", "temporary_file", "status_file"):
+    for fact in ("home_key", "seeds", "beside", "temporary_file", "status_file", "other_run_status", "other_run_work"):
         PROBES[f"read_{fact}"] = lambda facts, fact=fact: _can_open(facts[fact], os.O_RDONLY)
     for name in ("environ", "maps", "mem", "stack"):
         PROBES[f"read_{name}_of_a_process"] = lambda facts, name=name: Path(f"/proc/{facts['pid']}/{name}").open("rb").read(1) if name != "mem" else _can_open(f"/proc/{facts['pid']}/mem", os.O_RDWR)  # fmt: skip  # noqa: SIM115
@@ -85,7 +85,9 @@ def _register_writes() -> None:
     }  # fmt: skip
     for name, folder in folders.items():
         PROBES[f"write_{name}"] = lambda facts, folder=folder: _can_make(folder)
-    for fact in ("candidate", "home", "temporary_folder", "run_folder"):
+    PROBES["list_another_run"] = lambda facts: os.listdir(facts["other_run_folder"])
+    PROBES["truncate_a_checkpoint_of_another_run"] = lambda facts: os.truncate(facts["other_run_work"], 0) is None
+    for fact in ("candidate", "home", "temporary_folder", "run_folder", "other_run_folder"):
         PROBES[f"write_{fact}"] = lambda facts, fact=fact: _can_make(facts[fact])
     for name, path in {
         "core_pattern": "/proc/sys/kernel/core_pattern", "sysrq": "/proc/sysrq-trigger", "uevent_helper": "/sys/kernel/uevent_helper",
