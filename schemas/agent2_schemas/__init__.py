@@ -66,6 +66,7 @@ from agent2_schemas.errors import (
 )
 from agent2_schemas.evaluation import Evaluation, Purpose
 from agent2_schemas.finding import Finding, Isolation, Severity
+from agent2_schemas.groups import GroupDesign
 from agent2_schemas.hyperparameters import (
     A2CHyperparameters,
     DQNHyperparameters,
@@ -125,6 +126,7 @@ __all__ = [
     "Evaluation",
     "Finding",
     "Frozen",
+    "GroupDesign",
     "GroupReport",
     "Hyperparameters",
     "Identifier",

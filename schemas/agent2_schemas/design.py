@@ -7,13 +7,15 @@ from typing import Literal
 from pydantic import Field
 
 from agent2_schemas.environment import Space
+from agent2_schemas.groups import GroupDesign
 from agent2_schemas.hyperparameters import Hyperparameters
 from agent2_schemas.model import Frozen, Identifier
 
 MdpPart = Literal["observe", "act", "action_mask", "observe_state", "reward", "potential"]
 """Functions that `mdp.py` may define (DESIGN 4.2)."""
 
-AlgorithmName = Literal["PPO", "A2C", "SAC", "TD3", "DQN"]
+AlgorithmName = Literal["PPO", "A2C", "SAC", "TD3", "DQN", "IPPO", "MAPPO", "VDN", "QMIX", "MADDPG"]
+"""The first five learn for one agent, the others for groups of agents."""
 
 
 class StatefulSteps(Frozen):
@@ -42,6 +44,9 @@ class StatefulSteps(Frozen):
     observation_clip: float = Field(
         default=10.0, gt=0, description="Bound of a normalised observation entry, standard deviations."
     )
+    agent_identity: bool = Field(
+        default=False, description="Append the one-hot index of the agent within its group; groups of agents only."
+    )
 
 
 class MdpDesign(Frozen):
@@ -68,12 +73,28 @@ class MdpDesign(Frozen):
         description="The space the policy sees: a flat or image box, after observe, extras and normalisation."
     )
     action_space: Space = Field(description="The space the policy acts in: discrete, or a box in [-1, 1].")
+    groups: tuple[GroupDesign, ...] = Field(
+        default=(), description="Groups of agents; empty for a single agent. The four spaces above are the first one's."
+    )
+    environment_state_space: Space | None = Field(
+        default=None, description="The environment's global state, which only training sees; null for a single agent."
+    )
+    state_space: Space | None = Field(
+        default=None, description="What a central critic sees of the state: after observe_state."
+    )
+    is_cooperative: bool = Field(default=True, description="Whether all agents want the same.")
+    backend: str = Field(default="", description="What simulates groups of agents, e.g. `mpe2`; beside every score.")
 
 
 class NetworkDesign(Frozen):
     """The networks as data; `policy.py` is rendered from it."""
 
-    kind: Literal["mlp"] = Field(default="mlp", description="Body of actor and critic.")
+    kind: Literal["mlp", "gru"] = Field(
+        default="mlp", description="Body of actor and critic; gru: with a memory, for groups of agents only."
+    )
+    sharing: Literal["group", "agent"] = Field(
+        default="group", description="One policy for each group of agents, or one for each agent."
+    )
     hidden_sizes: tuple[int, ...] = Field(
         default=(64, 64), min_length=1, max_length=6, description="Units of each hidden layer of the actor."
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, get_args
+from typing import Any
 
 from agent2_schemas import (
     AlgorithmName,
@@ -150,5 +150,5 @@ def _observation_size(report: EnvironmentReport) -> int:
 
 
 def known_algorithms() -> tuple[str, ...]:
-    """Names of all algorithms."""
-    return get_args(AlgorithmName)
+    """Names of all algorithms of the catalogue."""
+    return tuple(card.name for card in CARDS)
