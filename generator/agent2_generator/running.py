@@ -8,7 +8,7 @@ from typing import Literal
 import anyio
 
 from agent2_generator.session import ACTOR, Session
-from agent2_schemas import Agent2Error, Evaluation, RunStatus
+from agent2_schemas import Agent2Error, Evaluation, RunFailed, RunStatus
 
 POLL_SECONDS = 1.0
 EVALUATION_EPISODES = 20
@@ -53,6 +53,9 @@ async def train(session: Session, plans: Sequence[RunPlan], *, parallel: int) ->
 
     Returns:
         The final status of each plan, in order. Time that runs out ends runs early, with a checkpoint.
+
+    Raises:
+        RunFailed: designs that differ crashed alike: further designs would too.
     """
     limiter = anyio.CapacityLimiter(parallel)
     results: dict[int, RunStatus] = {}
@@ -64,6 +67,9 @@ async def train(session: Session, plans: Sequence[RunPlan], *, parallel: int) ->
     async with anyio.create_task_group() as group:
         for index, plan in enumerate(plans):
             group.start_soon(one, index, plan)
+    for status in results.values():
+        if status.is_environment_fault:
+            raise RunFailed(status.message, "Type `agent2 doctor`, and `agent2 inspect` with your environment.")
     return [results[index] for index in range(len(plans))]
 
 
@@ -115,8 +121,13 @@ async def train_and_score(
 
 async def train_and_score_one(session: Session, plan: RunPlan) -> Scored:
     """Train one plan, and score its last checkpoint unless its rung ended it.
+
+    Raises:
+        RunFailed: designs that differ crashed alike: further designs would too.
     """
     status = await train_one(session, plan)
+    if status.is_environment_fault:
+        raise RunFailed(status.message, "Type `agent2 doctor`, and `agent2 inspect` with your environment.")
     if plan.rung is not None and has_weights(status) and not await plan.rung(status):
         return Scored(plan=plan, status=status, evaluation=None)
     if not has_weights(status):
