@@ -59,6 +59,15 @@ class Transforms:
         Raises:
             TransformError: the file cannot be compiled or run, or declares what cannot be.
         """
+        return cls(*cls.read(path), mdp)
+
+    @staticmethod
+    def read(path: str | Path) -> tuple[ModuleType, Path]:
+        """Run an mdp.py as a module of its own; errors as `load`.
+
+        Returns:
+            The module and its absolute file.
+        """
         file = Path(path).absolute()
         module = ModuleType("mdp")
         module.__file__ = str(file)
@@ -68,7 +77,7 @@ class Transforms:
             raise TransformError(f"syntax error: {error.msg}", line=error.lineno) from error
         except (Exception, SystemExit) as error:
             raise TransformError(describe_error(error, "the file"), line=line_of(error, file)) from error
-        return cls(module, file, mdp)
+        return module, file
 
     def observe(self, observation: Raw) -> Raw:
         """Turn raw observations (n, …) or (n, history, …) into designed ones (n, *designed shape)."""
