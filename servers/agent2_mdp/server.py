@@ -85,6 +85,7 @@ def _add_write(server: Server) -> None:
         time_left: Annotated[bool, Field(description="Append the share of time left.")] = False,
         action_repeat: Annotated[int, Field(ge=1, le=16, description="Steps each action is held.")] = 1,
         normalise_observation: Literal["none", "running", "warmup"] = "none",
+        agent_identity: Annotated[bool, Field(description="Groups of agents: append the agent's index.")] = False,
         reward_scale: Annotated[float, Field(gt=0, description="Constant factor of the learning reward.")] = 1.0,
         idempotency_key: Annotated[
             str, Field(description="The same key gives the same candidate.", max_length=200)
@@ -107,6 +108,7 @@ def _add_write(server: Server) -> None:
                 time_left=time_left,
                 action_repeat=action_repeat,
                 normalise_observation=normalise_observation,
+                agent_identity=agent_identity,
             ),
             reward_scale=reward_scale,
         )

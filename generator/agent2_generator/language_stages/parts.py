@@ -84,5 +84,5 @@ def changed(recipe: Recipe, answer: Declarations, code: str, *, key: str, title:
 
 def declared_text(recipe: Recipe) -> str:
     """The present declarations as JSON."""
-    stateful = recipe.stateful.model_dump(mode="json", exclude={"observation_clip"})
+    stateful = recipe.stateful.model_dump(mode="json", exclude={"observation_clip", "agent_identity"})
     return json.dumps(stateful | {"info_keys": list(recipe.info_keys), "reward_scale": recipe.reward_scale})

@@ -139,7 +139,7 @@ def _from_patches(
 
 def _form(facts: Facts, champion: Candidate, proposal: tuple[DesignPatch, ...]) -> str:
     recipe = champion.recipe
-    stateful = recipe.stateful.model_dump(mode="json", exclude={"observation_clip"})
+    stateful = recipe.stateful.model_dump(mode="json", exclude={"observation_clip", "agent_identity"})
     present = {
         "algorithm": recipe.algorithm, "network": recipe.network, "hyperparameters": recipe.hyperparameters,
         "mdp": {"stateful": stateful, "info_keys": list(recipe.info_keys), "reward_scale": recipe.reward_scale},
