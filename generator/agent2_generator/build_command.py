@@ -29,14 +29,14 @@ from agent2_generator.language_choice import (
 )
 from agent2_generator.options import BuildOptions, parse_addresses, parse_parts, parse_run_length
 from agent2_generator.pipeline import build as run_pipeline
-from agent2_generator.places import resolve_environment
+from agent2_generator.places import open_folder, resolve_environment
 from agent2_generator.results import print_failure, print_result
 from agent2_generator.running import pause_all
 from agent2_generator.servers import SERVER_NAMES, connect_servers
 from agent2_generator.session import ACTOR, Session, used_before
 from agent2_generator.typed_files import read_baseline, read_task, read_text
 from agent2_generator.understand import EnvironmentUnfit
-from agent2_schemas import NAME_PATTERN, Agent2Error, BuildResult, CorrectableError, NotFound, PrerequisiteError
+from agent2_schemas import NAME_PATTERN, Agent2Error, BuildResult, CorrectableError, NotFound
 from agent2_workspace import Journal, Workspace, build_lock, find_workspace, read_configuration
 
 PAUSE_SECONDS = 8.0
@@ -194,13 +194,7 @@ def drive(options: BuildOptions, place: Workspace, *, as_json: bool) -> int:
     """Hold the project, run the build, print the result; see the exit codes of `cli`."""
     folder = place.root / "projects" / options.project
     is_new = not folder.exists()
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise PrerequisiteError(
-            f"The workspace {place.root} cannot be written: {error.strerror or error}.",
-            "Choose a folder of yours with --workspace or AGENT2_WORKSPACE.",
-        ) from error
+    open_folder(place, folder)
     console = Console(stderr=True)
     try:
         with build_lock(folder), Display(console) as display:

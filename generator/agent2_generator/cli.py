@@ -1,7 +1,9 @@
 """The command `agent2`: finds the subcommand, and turns every foreseen error into one message and an exit code."""
 
+import errno
 import importlib
 import os
+import sqlite3
 import sys
 import traceback
 
@@ -118,10 +120,16 @@ _EXTRA_OF = {
 
 
 def _with_advice(error: BaseException) -> BaseException:
-    """A package of an extra that is missing is the person's to install, no error of ours."""
+    """A missing package of an extra, or a full disk, is for the person to mend: no error of ours."""
     if isinstance(error, ModuleNotFoundError) and (extra := _EXTRA_OF.get((error.name or "").partition(".")[0])):
         return PrerequisiteError(
             f"The package {error.name!r} is not installed.", f"Type: pip install 'agent-squared[{extra}]'"
+        )
+    is_full = isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT)
+    if is_full or (isinstance(error, sqlite3.OperationalError) and "disk is full" in str(error)):
+        return PrerequisiteError(
+            f"The disk is full ({error}).",
+            "Free some (`agent2 clean NAME`), then go on with `agent2 resume NAME`: finished runs are kept.",
         )
     return error
 

@@ -1,6 +1,7 @@
 """Where things are: the workspace option and environment references as a person types them."""
 
 import os
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
@@ -9,10 +10,12 @@ import click
 import yaml
 
 from agent2_generator.typed_files import yaml_fault
-from agent2_schemas import CorrectableError
+from agent2_schemas import CorrectableError, PrerequisiteError
 from agent2_workspace import Workspace
 
 Command = TypeVar("Command", bound=Callable[..., Any])
+LEAST_FREE_BYTES = 300 * 10**6
+"""Least free disk for a build: below 200 MB every sandbox ends what runs in it."""
 
 
 def _workspace(context: click.Context, parameter: click.Parameter, value: Path | None) -> Workspace | None:
@@ -85,3 +88,25 @@ def _refuse_what_is_no_python(typed: str) -> None:
         )
     if path.is_file():
         raise CorrectableError(f"{path} is no Python file.", advice)
+
+
+def open_folder(place: Workspace, folder: Path) -> None:
+    """Make a project's folder, if it is not there, on a disk that can hold a build.
+
+    Raises:
+        PrerequisiteError: it cannot be written, or the disk is nearly full; nothing is left behind.
+    """
+    nearest = next(path for path in (folder, *folder.parents) if path.exists())
+    free_bytes = shutil.disk_usage(nearest).free
+    if free_bytes < LEAST_FREE_BYTES and os.access(nearest, os.W_OK):
+        raise PrerequisiteError(
+            f"The disk of the workspace {place.root} has only {free_bytes / 1e6:,.0f} MB left; a build needs {LEAST_FREE_BYTES / 1e6:,.0f} MB.",
+            "Free some (`agent2 clean NAME` removes what ended runs no longer need), or choose another folder with --workspace.",
+        )
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise PrerequisiteError(
+            f"The workspace {place.root} cannot be written: {error.strerror or error}.",
+            "Choose a folder of yours with --workspace or AGENT2_WORKSPACE.",
+        ) from error

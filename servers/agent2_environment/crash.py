@@ -135,6 +135,12 @@ def _describe(failure: ChildFailed, place: Place) -> tuple[str, str, str]:
             f"{name} did not finish within {place.allowed_seconds:g} s{at_line}.",
             "Remove the wait or the endless loop; whatever takes longer belongs outside of step.",
         )
+    if failure.outcome == "disk_limit" and "the disk has only" in failure.message:
+        return (
+            "disk-full",
+            f"The disk of the workspace is nearly full, which is no fault of the environment: {failure.message}",
+            "Free some disk (`agent2 clean NAME`), or choose a workspace on another one, and try again.",
+        )
     if failure.outcome in LIMITS:
         code, limit = LIMITS[failure.outcome]
         return (

@@ -1,13 +1,18 @@
 """The command as a person meets it: wrong input gets one message, an exit code, and leaves nothing."""
 
+import errno
 import json
+import os
+import sqlite3
 import subprocess
 import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from agent2_generator.cli import run
+from agent2_workspace import build_lock
 
 
 def explain(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str]:
@@ -67,6 +72,76 @@ def test_a_workspace_that_cannot_be_written_says_what_to_choose(capsys: pytest.C
     code, text = explain(capsys, "build", "CartPole-v1", "--workspace", "/proc/agent2")
     assert code == 1
     assert "--workspace" in text
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Callable[[str], Path]]:
+    """Mount a disk of memory with the given options; for root only."""
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    mounted = False
+
+    def mount(options: str) -> Path:
+        nonlocal mounted
+        command = ["mount", "-t", "tmpfs", "-o", options, "tmpfs", str(folder)]
+        if os.geteuid() != 0 or subprocess.run(command, capture_output=True, check=False, timeout=20).returncode != 0:
+            pytest.skip("only root may mount a disk")
+        mounted = True
+        return folder
+
+    yield mount
+    if mounted:
+        subprocess.run(["umount", str(folder)], check=True, timeout=20)
+
+
+def test_a_disk_that_is_nearly_full_is_said_before_anything_begins(
+    capsys: pytest.CaptureFixture[str], small_disk: Callable[[str], Path]
+) -> None:
+    folder = small_disk("size=2m")
+    code, text = explain(capsys, "build", "CartPole-v1", "--workspace", str(folder / "workspace"))
+    assert code == 1
+    assert "has only 2 MB left; a build needs 300 MB" in text
+    assert "agent2 clean" in text
+    assert list(folder.iterdir()) == []
+
+
+def test_a_disk_that_cannot_be_written_is_said(
+    capsys: pytest.CaptureFixture[str], small_disk: Callable[[str], Path]
+) -> None:
+    folder = small_disk("size=1g,ro")
+    code, text = explain(capsys, "build", "CartPole-v1", "--workspace", str(folder / "workspace"))
+    assert code == 1
+    assert "cannot be written: Read-only file system" in text
+
+
+@pytest.mark.parametrize(
+    "error", [OSError(errno.ENOSPC, "No space left on device"), sqlite3.OperationalError("database or disk is full")]
+)
+def test_a_disk_that_fills_up_later_says_how_to_go_on(
+    error: Exception, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object, **__: object) -> None:
+        raise error
+
+    monkeypatch.setattr("agent2_generator.look_commands.find_workspace", full)
+    code, text = explain(capsys, "runs")
+    assert code == 1
+    assert "The disk is full" in text
+    assert "agent2 resume" in text
+
+
+def test_a_name_whose_build_runs_is_refused_and_the_build_goes_on(
+    capsys: pytest.CaptureFixture[str], workspace_folder: Path
+) -> None:
+    folder = workspace_folder / "projects" / "pole"
+    folder.mkdir(parents=True)
+    (folder / "journal.sqlite").touch()
+    with build_lock(folder):
+        for command in (("build", "CartPole-v1", "--name", "pole"), ("clean", "pole", "--all", "--yes")):
+            code, text = explain(capsys, *command)
+            assert code == 1
+            assert "Project 'pole' is being built by process" in text
+    assert (folder / "journal.sqlite").exists()
 
 
 def test_an_unforeseen_error_shows_no_traceback_without_debug(

@@ -48,6 +48,15 @@ def test_a_crash_of_the_second_instance_is_a_warning_about_one_instance(tmp_path
     assert (finding.code, finding.severity, finding.is_adapted) == ("one-instance", "warning", True)
 
 
+def test_a_full_disk_is_not_blamed_on_the_environment(tmp_path: Path) -> None:
+    (tmp_path / "now.txt").write_text("random 9 3")
+    place = read_place(tmp_path, "")
+    full = crash_finding(ChildFailed("disk_limit", "disk_limit: the disk has only 3 MB left"), place)
+    assert (full.code, "no fault of the environment" in full.message) == ("disk-full", True)
+    own = crash_finding(ChildFailed("disk_limit", "disk_limit: run folder holds 900 MB, limit 500 MB"), place)
+    assert own.code == "writes-too-much"
+
+
 @pytest.mark.parametrize("text", ["", "random", "random x 3", "a b c d", "random 1 nan", "\0\0\0", "random 1 3.0.0"])
 def test_notes_that_make_no_sense_give_a_finding_all_the_same(text: str, tmp_path: Path) -> None:
     (tmp_path / "now.txt").write_text(text)
