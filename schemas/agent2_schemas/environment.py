@@ -33,7 +33,7 @@ class EnvironmentReference(Frozen):
         default=None, ge=1, description="Time limit in environment steps; None keeps the environment's own."
     )
     python: str | None = Field(
-        default=None, description="Name of an interpreter registered by the user; None is Agent²'s own."
+        default=None, description="Reserved for an interpreter of the user's; not supported yet: leave it out."
     )
 
 
