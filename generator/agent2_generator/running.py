@@ -16,6 +16,8 @@ EVALUATION_EPISODES = 20
 ENDED = ("paused", "finished", "failed", "stopped", "lost")
 MAX_INTERRUPTIONS = 3
 """How often one session takes a training up again that something else keeps ending."""
+REPEATED_BELOW_SECONDS = 30.0
+"""An interrupted training that had trained for less begins anew: the same seed gives the result it would have had."""
 
 Rung = Callable[[RunStatus], Awaitable[bool]]
 """Called once when a run reaches its rung; false ends the run."""
@@ -194,8 +196,15 @@ async def begin(session: Session, plan: RunPlan, *, may_restart: bool = True) ->
         status = await start(session, plan, resume_from=resume_from, restart=restart)
         if not may_restart or status.state not in ENDED or not _is_interrupted(session, plan, status):
             return status
-        has_start = status.checkpoints_env_steps or session.folder.run(status.run_id).read_specification().resume_from
-        resume_from, restart = status.run_id if has_start else "", restart + 1
+        resume_from, restart = status.run_id if _has_start(session, status) else "", restart + 1
+
+
+def _has_start(session: Session, status: RunStatus) -> bool:
+    """Whether an interrupted training is worth taking up at its checkpoint."""
+    if session.folder.run(status.run_id).read_specification().resume_from:
+        return True
+    seconds = status.progress.seconds if status.progress else 0.0
+    return bool(status.checkpoints_env_steps) and seconds >= REPEATED_BELOW_SECONDS
 
 
 async def _follow(session: Session, plan: RunPlan, status: RunStatus) -> RunStatus:
