@@ -99,8 +99,7 @@ async def _try(session: Session, archive: Archive, recipes: Sequence[Recipe], pl
 async def _judge_candidate(session: Session, archive: Archive, candidate: Candidate, *, is_complete: bool) -> None:
     champion = archive.champion
     assert champion is not None
-    beats = is_complete and candidate.score is not None and candidate.score > (champion.score or float("-inf"))
-    if beats and plan_is_paired(candidate, champion):
+    if is_complete and takes_over(candidate, champion):
         session.display.note(
             f"{candidate.id} is the new champion: {candidate.score:,.4g} over {champion.score or 0:,.4g}"
         )
@@ -113,9 +112,15 @@ async def _judge_candidate(session: Session, archive: Archive, candidate: Candid
         session.decide(candidate, decision="dropped")
 
 
-def plan_is_paired(candidate: Candidate, champion: Candidate) -> bool:
-    """Whether a candidate was tried on at least as many search seeds as the champion had: nothing is kept on one seed."""
-    return len(candidate.run_ids) >= min(2, len(champion.run_ids))
+def takes_over(candidate: Candidate, champion: Candidate) -> bool:
+    """Whether a candidate becomes the champion.
+
+    Its shrunken mean must be higher, over at least as many search seeds as the champion had, at most two: nothing is
+    kept on one seed.
+    """
+    if candidate.score is None or len(candidate.run_ids) < min(2, len(champion.run_ids)):
+        return False
+    return candidate.score > (float("-inf") if champion.score is None else champion.score)
 
 
 async def _train_seeds(session: Session, candidate: Candidate, seeds: range, plan: Forecast) -> None:

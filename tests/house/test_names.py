@@ -20,6 +20,7 @@ ALLOWED = {
 BARE = {"reward", "rewards"}
 REWARD_ALLOWED = {
     "servers/agent2_training/engine/guarding.py": "calls the function of that name in mdp.py",
+    "target_templates/agent2_targets/runtime/multi_agent/transforms.py": "calls the function of that name in mdp.py",
     "target_templates/agent2_targets/runtime/transforms.py": "calls the function of that name in mdp.py",
 }
 CASES = "cases"  # input for tests: other people's habits, faults on purpose
