@@ -68,7 +68,7 @@ def build(scenario: str, arguments: dict[str, Any], count: int, limit: int | Non
         wrapper = importlib.import_module(WRAPPER).StarCraftCapabilityEnvWrapper
     except ModuleNotFoundError as error:
         message = f"smacv2 needs a package that is missing: No module named {error.name!r}."
-        advice = f"Install it into an interpreter of its own: {INSTALL}."
+        advice = f"Install it, and Agent² beside it in the same environment: {INSTALL}."
         raise BuildError("missing-extra", message, advice) from error
     return Smacv2Batch(lambda: wrapper(**settings), count, limit)
 
