@@ -10,7 +10,7 @@ def observe(observation):
     rows = []
     for row in observation:
         total = 0.0
-        for count in range(4000):
+        for count in range(40000):
             total += math.sin(count * row[2])
         rows.append([row[0], row[1], row[2], row[3], total])
     return np.array(rows)
